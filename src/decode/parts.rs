@@ -170,14 +170,6 @@ const TYPES: [pg_sys::Oid; 5] =
 // SAFETY: returns a composite datum of the type that the call expects.
 unsafe impl BoxRet for SnowflakeParts {
     unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
-        let Parts { timestamp, datacenter_id, worker_id, sequence } = self.parts;
-        let parts = [
-            pg_sys::Datum::from(self.id),
-            pg_sys::Datum::from(raw_timestamptz(timestamp)),
-            pg_sys::Datum::from(datacenter_id as i32),
-            pg_sys::Datum::from(worker_id as i32),
-            pg_sys::Datum::from(sequence as i32),
-        ];
         // SAFETY: PostgreSQL says what the call returns. If it is a row, there is a descriptor,
         // which is ours. The arrays have at least as many elements as it has columns, and their
         // values have the types of the columns.
@@ -192,32 +184,48 @@ unsafe impl BoxRet for SnowflakeParts {
                 Error::PartsType.raise();
             }
             let columns = PgTupleDesc::from_pg_unchecked(descriptor);
-            if columns.len() > MOST_COLUMNS {
-                Error::PartsType.raise();
-            }
-            // An attribute that ALTER TYPE has dropped is still a column, and NULL.
-            let mut values = [pg_sys::Datum::null(); MOST_COLUMNS];
-            let mut nulls = [true; MOST_COLUMNS];
-            let mut parts = parts.into_iter().zip(TYPES);
-            for (number, column) in
-                columns.iter().enumerate().filter(|(_, column)| !column.attisdropped)
-            {
-                match parts.next() {
-                    Some((part, of)) if of == column.atttypid => {
-                        values[number] = part;
-                        nulls[number] = false;
-                    }
-                    _ => Error::PartsType.raise(),
-                }
-            }
-            if parts.next().is_some() {
-                Error::PartsType.raise();
-            }
+            let (mut values, mut nulls) = self.row(&columns);
             pg_sys::BlessTupleDesc(descriptor);
             let tuple =
                 pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
             let datum = pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data);
             fcinfo.return_raw_datum(datum)
         }
+    }
+}
+
+impl SnowflakeParts {
+    /// The values of these columns, and which of them are NULL. An error where they are not those of
+    /// [`TYPES`], in this order, since ALTER TYPE can change them.
+    fn row(self, columns: &PgTupleDesc) -> ([pg_sys::Datum; MOST_COLUMNS], [bool; MOST_COLUMNS]) {
+        let Parts { timestamp, datacenter_id, worker_id, sequence } = self.parts;
+        let own = [
+            pg_sys::Datum::from(self.id),
+            pg_sys::Datum::from(raw_timestamptz(timestamp)),
+            pg_sys::Datum::from(datacenter_id as i32),
+            pg_sys::Datum::from(worker_id as i32),
+            pg_sys::Datum::from(sequence as i32),
+        ];
+        if columns.len() > MOST_COLUMNS {
+            Error::PartsType.raise();
+        }
+        // An attribute that ALTER TYPE has dropped is still a column, and NULL.
+        let mut values = [pg_sys::Datum::null(); MOST_COLUMNS];
+        let mut nulls = [true; MOST_COLUMNS];
+        let mut own = own.into_iter().zip(TYPES);
+        let kept = columns.iter().enumerate().filter(|(_, column)| !column.attisdropped);
+        for (number, column) in kept {
+            match own.next() {
+                Some((value, of)) if of == column.atttypid => {
+                    values[number] = value;
+                    nulls[number] = false;
+                }
+                _ => Error::PartsType.raise(),
+            }
+        }
+        if own.next().is_some() {
+            Error::PartsType.raise();
+        }
+        (values, nulls)
     }
 }
