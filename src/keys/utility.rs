@@ -48,12 +48,12 @@ pub fn innermost() -> Option<Statement> {
     running().next().map(|begun| unsafe { (*begun).statement })
 }
 
-/// The frame of the innermost one that is not part of another one, as adoption needs it.
-fn adopting() -> *mut adopt::Frame {
+/// The facts for adoption about the innermost one that is not part of another one.
+fn adopting() -> *mut adopt::Adoption {
     // SAFETY: as above.
-    let mut frames = running().map(|begun| unsafe { &raw mut (*begun).adoption });
+    let mut adoptions = running().map(|begun| unsafe { &raw mut (*begun).adoption });
     // SAFETY: as above.
-    frames.find(|frame| unsafe { !(**frame).is_part() }).unwrap_or(std::ptr::null_mut())
+    adoptions.find(|adoption| unsafe { !(**adoption).is_part }).unwrap_or(std::ptr::null_mut())
 }
 
 /// The utility statements that run in this process, the innermost first.
@@ -85,9 +85,9 @@ unsafe extern "C-unwind" fn explain(begun: *mut c_void) {
 }
 
 /// Executes the statement, marked, then forgets the last ID if the statement says so, and looks at new
-/// keys. An error leaves this frame by `longjmp`, so nothing here might need to be dropped, and what
-/// comes after the statement is not executed then. This frame has no guard of pgrx, so nothing here
-/// panics: [`begin`] and `adopt::end` have one, and the rest reads and writes variables.
+/// keys. An error leaves this function by `longjmp`, so nothing here might need to be dropped, and what
+/// comes after the statement is not executed then. It has no guard of pgrx, so nothing here panics:
+/// [`begin`] and `adopt::end` have one, and the rest reads and writes variables.
 unsafe extern "C-unwind" fn run(
     planned: *mut pg_sys::PlannedStmt,
     query: *const c_char,
@@ -122,7 +122,7 @@ unsafe extern "C-unwind" fn run(
 #[repr(C)]
 struct Begun {
     statement: Statement,
-    adoption: adopt::Frame,
+    adoption: adopt::Adoption,
 }
 
 /// Returns the facts that are known before the statement is executed.

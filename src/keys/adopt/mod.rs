@@ -25,30 +25,24 @@ use pgrx::prelude::*;
 use crate::pg::unguarded::{errhint, geterrcode};
 use crate::settings::ADOPTED_SCHEMAS;
 
-/// A statement that is being executed. Nothing of it is left after an error.
+/// The facts about a statement that is being executed. The statements that run are a stack, which is
+/// PostgreSQL's: see [`super::utility`]. So after an error, nothing is left of those that it ended.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Frame {
+pub struct Adoption {
     /// True if it is part of another one, which it belongs to.
-    is_part: bool,
+    pub is_part: bool,
     /// Where `created` is; NULL if what the statement creates is not adopted.
     memory: pg_sys::MemoryContext,
     /// The objects that it has created or altered so far, four OIDs each: the catalog that has it, its
-    /// own, the number of a column, and the type that an altered column had.
+    /// own, the number of a column or 0, and the type that a column had before it was altered, or 0.
     created: *mut pg_sys::List,
     /// The hint if the statement is about an identity column that has a default now; or NULL.
     hint: *const c_char,
 }
 
-impl Frame {
-    /// Returns whether it is part of another one.
-    pub fn is_part(&self) -> bool {
-        self.is_part
-    }
-}
-
 /// Finds the innermost statement of this process that is not part of another one; NULL if there is none.
-type Innermost = unsafe fn() -> *mut Frame;
+type Innermost = unsafe fn() -> *mut Adoption;
 
 static INNERMOST: OnceLock<Innermost> = OnceLock::new();
 static NEXT_HOOK: OnceLock<pg_sys::object_access_hook_type> = OnceLock::new();
@@ -63,9 +57,6 @@ pub fn init(innermost: Innermost) {
     }
 }
 
-/// The error of PostgreSQL for a column that is no identity column, or has a default.
-const IS_NO_IDENTITY: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
-
 /// Begins a utility statement. What is part of another one, such as the elements of CREATE SCHEMA,
 /// belongs to that. What a function does with the rights of its owner is none of the caller's
 /// business, nor is what belongs to an extension, a restore in place, or a replica.
@@ -76,33 +67,35 @@ const IS_NO_IDENTITY: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PRE
 pub unsafe fn begin(
     node: *mut pg_sys::Node,
     context: pg_sys::ProcessUtilityContext::Type,
-) -> Frame {
+) -> Adoption {
     use pg_sys::NodeTag::{T_AlterTableStmt, T_CreateSchemaStmt, T_CreateStmt};
     use pg_sys::ProcessUtilityContext::PROCESS_UTILITY_SUBCOMMAND;
     let is_part = context == PROCESS_UTILITY_SUBCOMMAND;
-    let mut frame =
-        Frame { is_part, memory: ptr::null_mut(), created: ptr::null_mut(), hint: ptr::null() };
+    let mut adoption =
+        Adoption { is_part, memory: ptr::null_mut(), created: ptr::null_mut(), hint: ptr::null() };
     let (mut user, mut restriction) = (pg_sys::InvalidOid, 0);
     // SAFETY: the caller's promise; the rest reads variables of this process.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&raw mut user, &raw mut restriction);
-        let is_of_caller =
-            matches!((*node).type_, T_CreateStmt | T_AlterTableStmt | T_CreateSchemaStmt)
-                && restriction == 0
-                && !pg_sys::creating_extension
-                && !pg_sys::IsBinaryUpgrade
-                && pg_sys::SessionReplicationRole
-                    != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as c_int;
+        let may_make_keys =
+            matches!((*node).type_, T_CreateStmt | T_AlterTableStmt | T_CreateSchemaStmt);
+        let is_of_caller = restriction == 0
+            && !pg_sys::creating_extension
+            && !pg_sys::IsBinaryUpgrade
+            && pg_sys::SessionReplicationRole != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as c_int;
         let is_adopting = ADOPTED_SCHEMAS.value.get().is_some_and(|text| !text.is_empty());
-        if !is_part && is_of_caller && is_adopting {
-            frame.memory = pg_sys::CurrentMemoryContext;
+        if !is_part && may_make_keys && is_of_caller && is_adopting {
+            adoption.memory = pg_sys::CurrentMemoryContext;
         }
         if (*node).type_ == T_AlterTableStmt {
-            frame.hint = identity::hint(node.cast());
+            adoption.hint = identity::hint(node.cast());
         }
     }
-    frame
+    adoption
 }
+
+/// The error of PostgreSQL for a column that is no identity column, or has a default.
+const IS_NO_IDENTITY: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 
 /// Adds the hint to an error, if there is one, and the error is that of a column that is no identity
 /// column.
@@ -110,16 +103,16 @@ pub unsafe fn begin(
 /// # Safety
 ///
 /// An error of the statement is being finished.
-pub unsafe fn explain(frame: &Frame) {
+pub unsafe fn explain(adoption: &Adoption) {
     // SAFETY: the caller's promise. The hint lives as long as the statement.
     unsafe {
-        if !frame.hint.is_null() && geterrcode() == IS_NO_IDENTITY as c_int {
-            errhint(c"%s".as_ptr(), frame.hint);
+        if !adoption.hint.is_null() && geterrcode() == IS_NO_IDENTITY as c_int {
+            errhint(c"%s".as_ptr(), adoption.hint);
         }
     }
 }
 
-/// Sees what is created or altered, and hands on what might be a new key. This frame has no guard of
+/// Sees what is created or altered, and hands on what might be a new key. This function has no guard of
 /// pgrx, so nothing here panics: [`keep`] has one, and the rest reads variables.
 unsafe extern "C-unwind" fn collect(
     access: pg_sys::ObjectAccessType::Type,
@@ -135,17 +128,17 @@ unsafe extern "C-unwind" fn collect(
         if let Some(next) = NEXT_HOOK.get().copied().flatten() {
             next(access, class, object, part, argument);
         }
-        let frame = INNERMOST.get().map_or(ptr::null_mut(), |innermost| innermost());
-        if frame.is_null() || (*frame).memory.is_null() {
+        let adoption = INNERMOST.get().map_or(ptr::null_mut(), |innermost| innermost());
+        if adoption.is_null() || (*adoption).memory.is_null() {
             return;
         }
         if access == OAT_POST_CREATE {
             let argument = argument.cast::<pg_sys::ObjectAccessPostCreate>();
             if argument.is_null() || !(*argument).is_internal {
-                keep(frame, class, object, part, pg_sys::InvalidOid);
+                keep(adoption, class, object, part, pg_sys::InvalidOid);
             }
         } else if access == OAT_POST_ALTER && class == pg_sys::RelationRelationId && part > 0 {
-            keep_altered(frame, object, part);
+            keep_altered(adoption, object, part);
         }
     }
 }
@@ -154,13 +147,17 @@ unsafe extern "C-unwind" fn collect(
 ///
 /// # Safety
 ///
-/// The frame is valid.
+/// The adoption is valid.
 #[pg_guard]
-unsafe extern "C-unwind" fn keep_altered(frame: *mut Frame, table: pg_sys::Oid, column: c_int) {
+unsafe extern "C-unwind" fn keep_altered(
+    adoption: *mut Adoption,
+    table: pg_sys::Oid,
+    column: c_int,
+) {
     // SAFETY: the caller's promise. Looks for the column by its number.
     unsafe {
         let before = pg_sys::get_atttype(table, column as i16);
-        keep(frame, pg_sys::RelationRelationId, table, column, before);
+        keep(adoption, pg_sys::RelationRelationId, table, column, before);
     }
 }
 
@@ -169,10 +166,10 @@ unsafe extern "C-unwind" fn keep_altered(frame: *mut Frame, table: pg_sys::Oid, 
 ///
 /// # Safety
 ///
-/// The frame is valid.
+/// The adoption is valid.
 #[pg_guard]
 unsafe extern "C-unwind" fn keep(
-    frame: *mut Frame,
+    adoption: *mut Adoption,
     class: pg_sys::Oid,
     object: pg_sys::Oid,
     part: c_int,
@@ -185,9 +182,9 @@ unsafe extern "C-unwind" fn keep(
         if restriction & pg_sys::SECURITY_LOCAL_USERID_CHANGE as c_int == 0
             && [pg_sys::RelationRelationId, pg_sys::ConstraintRelationId].contains(&class)
         {
-            let memory = pg_sys::MemoryContextSwitchTo((*frame).memory);
+            let memory = pg_sys::MemoryContextSwitchTo((*adoption).memory);
             for oid in [class, object, pg_sys::Oid::from(part as u32), before] {
-                (*frame).created = pg_sys::lappend_oid((*frame).created, oid);
+                (*adoption).created = pg_sys::lappend_oid((*adoption).created, oid);
             }
             pg_sys::MemoryContextSwitchTo(memory);
         }
@@ -196,34 +193,36 @@ unsafe extern "C-unwind" fn keep(
 
 /// Ends a statement, which has succeeded: looks at what it has created.
 #[pg_guard]
-pub extern "C-unwind" fn end(frame: Frame) {
-    if frame.created.is_null() {
+pub extern "C-unwind" fn end(adoption: Adoption) {
+    if adoption.created.is_null() {
         return;
     }
     // SAFETY: the list is one of OIDs, and the statement has returned, so what it has done may become
     // visible.
     let oids: Vec<_> = unsafe {
         pg_sys::CommandCounterIncrement();
-        PgList::<pg_sys::Oid>::from_pg(frame.created).iter_oid().collect()
+        PgList::<pg_sys::Oid>::from_pg(adoption.created).iter_oid().collect()
     };
     let (created, _) = oids.as_chunks::<4>();
-    let of = |catalog| created.iter().filter(move |[class, ..]| *class == catalog);
-    let constraints = of(pg_sys::ConstraintRelationId).map(|[_, constraint, ..]| *constraint);
-    let columns = of(pg_sys::RelationRelationId)
+    let in_catalog = |catalog| created.iter().filter(move |[class, ..]| *class == catalog);
+    let constraints =
+        in_catalog(pg_sys::ConstraintRelationId).map(|[_, constraint, ..]| *constraint);
+    let columns = in_catalog(pg_sys::RelationRelationId)
         .map(|[_, table, number, before]| (*table, number.to_u32() as i16, *before));
     // SAFETY: looks for a column by its number.
-    let is_of = |table, number, of| of == unsafe { pg_sys::get_atttype(table, number) };
-    let is_new = |&(table, number, before): &(_, _, pg_sys::Oid)| {
-        before == pg_sys::InvalidOid || !is_of(table, number, before)
+    let has_type = |table, number, of| of == unsafe { pg_sys::get_atttype(table, number) };
+    let is_new_or_retyped = |&(table, number, before): &(_, _, pg_sys::Oid)| {
+        before == pg_sys::InvalidOid || !has_type(table, number, before)
     };
-    let columns = columns.filter(is_new);
+    let columns = columns.filter(is_new_or_retyped);
     // A dump adds the primary key of a table last, and its keys stay what they were. What pg_dump writes
     // begins with this setting.
     // SAFETY: reads a variable of this process.
     let is_restore = unsafe { !pg_sys::check_function_bodies };
     let of_keys = constraints.clone().filter(|_| !is_restore).flat_map(convert::of_new_primary_key);
     // A key that was bigint before is none that is new.
-    let new = columns.clone().filter(|(.., before)| *before != pg_sys::INT8OID);
-    let adopted = convert::adopt(new.map(|(table, number, _)| (table, number)).chain(of_keys));
+    let may_be_keys = columns.clone().filter(|(.., before)| *before != pg_sys::INT8OID);
+    let may_be_keys = may_be_keys.map(|(table, number, _)| (table, number));
+    let adopted = convert::adopt(may_be_keys.chain(of_keys));
     narrow::warn(columns.map(|(table, number, _)| (table, number)), constraints, &adopted);
 }
