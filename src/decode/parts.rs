@@ -1,5 +1,7 @@
 //! From an ID to its parts and back.
 
+use std::ptr;
+
 use crate::pg::called_directly;
 use crate::pg::report::{OrRaise, Report};
 use crate::pg::time::{raw_timestamptz, timestamptz};
@@ -174,12 +176,8 @@ unsafe impl BoxRet for SnowflakeParts {
         // which is ours. The arrays have at least as many elements as it has columns, and their
         // values have the types of the columns.
         unsafe {
-            let mut descriptor = std::ptr::null_mut();
-            pg_sys::get_call_result_type(
-                fcinfo.as_mut_ptr(),
-                std::ptr::null_mut(),
-                &raw mut descriptor,
-            );
+            let mut descriptor = ptr::null_mut();
+            pg_sys::get_call_result_type(fcinfo.as_mut_ptr(), ptr::null_mut(), &raw mut descriptor);
             if descriptor.is_null() {
                 Error::PartsType.raise();
             }

@@ -72,9 +72,8 @@ fn locked<T>(
     // PostgreSQL warns of a page that is damaged, for one: the server's log is enough. Its errors
     // are sent, but only after the lock was released.
     // SAFETY: a variable of this process, which gets its value back.
-    let for_clients = unsafe { pg_sys::client_min_messages };
-    // SAFETY: as above.
-    unsafe { pg_sys::client_min_messages = PgLogLevel::ERROR as i32 };
+    let for_clients =
+        unsafe { (&raw mut pg_sys::client_min_messages).replace(PgLogLevel::ERROR as i32) };
     let returned = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entries)));
     // SAFETY: as above.
     unsafe { pg_sys::client_min_messages = for_clients };
@@ -125,8 +124,7 @@ pub fn administer(fixed: &Fixed, request: Request) -> Result<Outcome, Error> {
     achieve(fixed, request, closed)
 }
 
-/// Takes the lock, and does what the machine asks for until the request has come to its end. Counts
-/// and logs what came of it.
+/// Takes the lock, drives the machine to the end of the request, and counts and logs what came of it.
 fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, Error> {
     let issuer = issuer(fixed);
     locked(|protected, entries| {

@@ -317,8 +317,7 @@ impl<R: AsRef<[u32]>> Reader<R> {
         }
     }
 
-    /// The transaction that is looked for now; `None` while the places are looked at instead, and at
-    /// the end.
+    /// The transaction that is looked for now; `None` where places are looked at instead, or at the end.
     fn transaction_looked_for(&self) -> Option<u64> {
         let running = self.running();
         if let Some(xid) = running.get(self.looked) {
@@ -328,8 +327,7 @@ impl<R: AsRef<[u32]>> Reader<R> {
         (!self.has_more_than_places() && xid < self.next).then_some(xid)
     }
 
-    /// Whether more transactions are later than there are places: then each place is looked at once,
-    /// which takes no longer however many they are.
+    /// Whether more transactions are later than there are places: then each place is looked at once.
     fn has_more_than_places(&self) -> bool {
         let [_, _, places] = self.sizes;
         self.next - self.first_later() > places as u64
