@@ -72,8 +72,9 @@ fn locked<T>(
     // PostgreSQL warns of a page that is damaged, for one: the server's log is enough. Its errors
     // are sent, but only after the lock was released.
     // SAFETY: a variable of this process, which gets its value back.
-    let for_clients =
-        unsafe { (&raw mut pg_sys::client_min_messages).replace(PgLogLevel::ERROR as i32) };
+    let for_clients = unsafe { pg_sys::client_min_messages };
+    // SAFETY: as above.
+    unsafe { pg_sys::client_min_messages = PgLogLevel::ERROR as i32 };
     let returned = catch_unwind(AssertUnwindSafe(|| act(&mut lock, &mut entries)));
     // SAFETY: as above.
     unsafe { pg_sys::client_min_messages = for_clients };
@@ -137,7 +138,6 @@ fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, E
                 }
                 return Err(refusal.into());
             }
-            // Only a failure ends a turn with another effect, and is returned as an error.
             _ => unreachable!("nothing has failed"),
         };
         entries.extend(notice.and_then(|notice| logged.due(LogEntry::of(notice, &issuer)?)));

@@ -164,8 +164,7 @@ pub enum Lookup {
     Place(usize),
     /// Whether the transaction of this ID, in its lower half, has ended: [`Reader::ended`].
     Ended(u32),
-    /// The horizon of the snapshot, and one of all later snapshots, which see the anonymous transactions
-    /// that have ended.
+    /// The horizon of the snapshot, and one of all later ones, which see what was anonymous and ended.
     Done(i64, i64),
     /// Nothing is known of a transaction that the snapshot does not see.
     TooOld,
