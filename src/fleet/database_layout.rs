@@ -1,7 +1,7 @@
 //! The layout that a database is used with: a table of one row, which dumps carry. A server with
 //! another layout refuses that row, and so the restore.
 
-use crate::pg::own_table::{OthersCode, OwnTable};
+use crate::pg::own_table::{OwnTable, Untrusted};
 use crate::pg::report::{self, ErrorReport, Report};
 use crate::pg::spi::{self, Argument};
 use crate::pg::time::display_timestamptz;
@@ -50,7 +50,7 @@ pub enum Recorded {
 }
 
 /// Reads the table of the extension that has this function.
-pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, OthersCode> {
+pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, Untrusted> {
     let table = table(function).filter(|table| table.is_readable);
     let Some(table) = table else { return Ok(Recorded::Unknown) };
     table.keep_name()?;
@@ -71,7 +71,7 @@ pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, Other
 
 /// Makes the table beside this function of the extension name this layout alone. Returns whether
 /// this changed anything.
-pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, OthersCode> {
+pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, Untrusted> {
     let Some(table) = table(function) else { return Ok(false) };
     table.lock()?;
     let name = &table.name;

@@ -20,27 +20,20 @@ pub struct OwnTable {
     pub is_readable: bool,
 }
 
-/// Code that would run when a table of the extension is written or read, and that is not the
-/// extension's.
+/// What keeps a table of the extension from being read or written here.
 #[derive(Debug)]
-pub enum OthersCode {
-    /// The table has this.
-    Found {
+pub enum Untrusted {
+    /// Code that is not the extension's would run.
+    OthersCode {
         /// The table.
         table: String,
         /// The code that it has.
         found: String,
     },
-    /// Another session locks the table, so that it was not looked at.
-    Locked {
-        /// The table.
-        table: String,
-    },
+    /// Another session locks this table, so that it was not looked at.
+    Locked(String),
     /// This name is not that of the table any more.
-    Replaced {
-        /// The name.
-        table: String,
-    },
+    Replaced(String),
 }
 
 /// The table of the extension that has the function `$1`.
@@ -61,25 +54,28 @@ const IS_SAME: &str = "
     SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.oid = $1 AND format('%I.%I', n.nspname, c.relname) = $2 AND c.relowner = $3";
 
-/// Code of the table `$1` that would run when it is written, beside the trigger `guard` of the
-/// extension, and tables that would be written with it. The guard is fired BEFORE INSERT FOR EACH
-/// ROW, and its function is a member of the extension in C, which only superusers create.
+/// Code of the table `$1` that would run when it is written, and tables that would be written with it;
+/// or NULL. The extension's trigger `guard` is left out: it is fired BEFORE INSERT FOR EACH ROW (7), and
+/// its function is a member of the extension in C, which only superusers create.
 const OTHERS_CODE: &str = "
-    WITH parts (class, object) AS (
+    WITH
+    -- a row: an object that is made for the table, and may call functions
+    parts (class, object) AS (
         SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = $1
         UNION ALL SELECT 'pg_attrdef'::regclass, oid FROM pg_attrdef WHERE adrelid = $1
         UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = $1
         UNION ALL SELECT 'pg_statistic_ext'::regclass, oid FROM pg_statistic_ext WHERE stxrelid = $1
     ),
+    -- a row: code or a table of others
     found (description) AS (
         SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0) FROM pg_trigger AS t
         WHERE t.tgrelid = $1 AND NOT (t.tgname = 'guard' AND t.tgtype = 7 AND EXISTS (
-            SELECT FROM pg_depend AS f
-            JOIN pg_proc AS p ON p.oid = f.objid AND p.proname ^@ 'snowflake_guard_'
+            SELECT FROM pg_depend AS guard
+            JOIN pg_proc AS p ON p.oid = guard.objid AND p.proname ^@ 'snowflake_guard_'
             JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
-            JOIN pg_depend AS r ON r.refobjid = f.refobjid AND r.refclassid = f.refclassid
-            WHERE f.classid = 'pg_proc'::regclass AND f.objid = t.tgfoid AND f.deptype = 'e'
-              AND r.classid = 'pg_class'::regclass AND r.objid = $1 AND r.deptype = 'e'))
+            JOIN pg_depend AS own USING (refclassid, refobjid)
+            WHERE guard.classid = 'pg_proc'::regclass AND guard.objid = t.tgfoid AND guard.deptype = 'e'
+              AND own.classid = 'pg_class'::regclass AND own.objid = $1 AND own.deptype = 'e'))
         UNION ALL
         SELECT pg_describe_object('pg_rewrite'::regclass, oid, 0) FROM pg_rewrite WHERE ev_class = $1
         UNION ALL
@@ -87,7 +83,7 @@ const OTHERS_CODE: &str = "
         UNION ALL
         SELECT pg_describe_object('pg_class'::regclass, inhrelid, 0) FROM pg_inherits WHERE inhparent = $1
         UNION ALL
-        -- What initdb created has smaller OIDs.
+        -- Parts that depend on anything that initdb did not create: what it created has smaller OIDs.
         SELECT pg_describe_object(d.classid, d.objid, 0) FROM parts
         JOIN pg_depend AS d ON d.classid = class AND d.objid = object
         WHERE d.refobjid >= 16384 AND d.refobjid <> $1
@@ -110,38 +106,38 @@ impl OwnTable {
 
     /// Lets nobody else change the table, its triggers or its rules until the transaction ends.
     /// Then [`OwnTable::write`] runs no code but the extension's.
-    pub fn lock(&self) -> Result<(), OthersCode> {
+    pub fn lock(&self) -> Result<(), Untrusted> {
         // SAFETY: the relation exists, or the lock does no harm.
         unsafe {
             pg_sys::LockRelationOid(self.relation, pg_sys::ShareRowExclusiveLock as i32);
         }
         self.check_name()?;
-        self.check()
+        self.check_code()
     }
 
     /// Lets nobody drop or rename the table until the transaction ends, so that its name can be read
     /// as the current user, without a wait.
-    pub fn keep_name(&self) -> Result<(), OthersCode> {
+    pub fn keep_name(&self) -> Result<(), Untrusted> {
         if !transaction::lock_at_once(self.relation) {
-            return Err(OthersCode::Locked { table: self.name.clone() });
+            return Err(Untrusted::Locked(self.name.clone()));
         }
         self.check_name()
     }
 
     /// Who owns the extension can drop it before the table is locked, and put something else in its
     /// place, so its name is looked at again. Only superusers rename its schema.
-    fn check_name(&self) -> Result<(), OthersCode> {
+    fn check_name(&self) -> Result<(), Untrusted> {
         let owner = (Some(self.owner.into()), pg_sys::OIDOID);
         match spi::query_now::<()>(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty()
         {
-            true => Err(OthersCode::Replaced { table: self.name.clone() }),
+            true => Err(Untrusted::Replaced(self.name.clone())),
             false => Ok(()),
         }
     }
 
-    fn check(&self) -> Result<(), OthersCode> {
+    fn check_code(&self) -> Result<(), Untrusted> {
         match spi::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0) {
-            Some(found) => Err(OthersCode::Found { table: self.name.clone(), found }),
+            Some(found) => Err(Untrusted::OthersCode { table: self.name.clone(), found }),
             None => Ok(()),
         }
     }
@@ -152,11 +148,11 @@ impl OwnTable {
     }
 }
 
-impl Report for OthersCode {
+impl Report for Untrusted {
     fn report(self) -> ErrorReport {
         use PgSqlErrorCode::*;
         match self {
-            OthersCode::Found { table, found } => report::new(
+            Untrusted::OthersCode { table, found } => report::new(
                 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("table {table} has objects that the extension did not create"),
             )
@@ -165,11 +161,11 @@ impl Report for OthersCode {
                  {found}."
             ))
             .set_hint("Drop these objects first."),
-            OthersCode::Locked { table } => report::new(
+            Untrusted::Locked(table) => report::new(
                 ERRCODE_LOCK_NOT_AVAILABLE,
                 format!("not checked, because another session locks table {table}"),
             ),
-            OthersCode::Replaced { table } => report::new(
+            Untrusted::Replaced(table) => report::new(
                 ERRCODE_T_R_SERIALIZATION_FAILURE,
                 format!("table {table} was replaced meanwhile"),
             )

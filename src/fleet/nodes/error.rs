@@ -1,6 +1,6 @@
 //! Reasons for which an identity is not given or taken back.
 
-use crate::pg::own_table::OthersCode;
+use crate::pg::own_table::Untrusted;
 use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::pg::time::{self, display_timestamptz};
 use pgrx::prelude::*;
@@ -69,8 +69,8 @@ pub enum Error {
     OneTime,
     /// A time that is not the floor, of a server that might still run.
     NotFenced,
-    /// The table would run code of others.
-    OthersCode(OthersCode),
+    /// The table is not written.
+    Untrusted(Untrusted),
     /// A time up to which this node cannot have issued IDs.
     BeforeClaim {
         /// The argument that has it.
@@ -82,7 +82,7 @@ pub enum Error {
     },
 }
 
-wraps!(Time(decode::Error), OthersCode(OthersCode));
+wraps!(Time(decode::Error), Untrusted(Untrusted));
 
 impl Report for Error {
     fn report(self) -> ErrorReport {
@@ -177,7 +177,7 @@ impl Report for Error {
                     .set_detail("A server that still runs can issue IDs after that time.")
                     .set_hint("Make sure first that the server can never issue an ID again.")
             }
-            Error::OthersCode(found) => found.report(),
+            Error::Untrusted(table) => table.report(),
             Error::BeforeClaim { argument, name, claimed_at } => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(
