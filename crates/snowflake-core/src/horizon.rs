@@ -183,8 +183,8 @@ pub struct Reader<R> {
     limit: i64,
     next: u64,
     lookup: Lookup,
-    /// How many were looked for of the transactions that ran and, after them, of the later ones; or how
-    /// many places were looked at instead of these: see [`Reader::has_more_than_places`].
+    /// The number of transactions that were looked for, those that ran before the later ones; or of places
+    /// that were looked at instead of the later ones: see [`Reader::has_more_than_places`].
     looked: usize,
 }
 
@@ -270,7 +270,7 @@ impl<R: AsRef<[u32]>> Reader<R> {
         self.look_further();
     }
 
-    /// Whether the transaction has ended. If not, it was in its slot or in a prepared slot, whose ID has
+    /// True if the transaction has ended. If not, it was in its slot or in a prepared slot, whose ID has
     /// lowered the horizon already.
     pub fn ended(&mut self, has_ended: bool) {
         if has_ended {
@@ -326,7 +326,7 @@ impl<R: AsRef<[u32]>> Reader<R> {
         (!self.has_more_than_places() && xid < self.next).then_some(xid)
     }
 
-    /// Whether more transactions are later than there are places: then each place is looked at once.
+    /// Returns whether more transactions are later than there are places: then each place is looked at once.
     fn has_more_than_places(&self) -> bool {
         let [_, _, places] = self.sizes;
         self.next - self.first_later() > places as u64
