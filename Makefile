@@ -1,7 +1,7 @@
 # Runs the scripts of tools/. PG_CONFIG=/path/to/pg_config chooses the server; without it, this is the newest supported
 # one that is installed, or else the newest one that apt offers.
 
-.PHONY: help all setup run test lint schema install uninstall deb rpm image-root dist release test-release results psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
+.PHONY: help all setup run test lint schema install uninstall deb rpm image-root dist release test-release test-reproducible results psql bench instructions latency test-fleet test-newcomer test-arm64 test-upgrade test-minors test-postgresql test-all test-clients mutants soak clean
 
 bench = cargo run --quiet --profile program -p snowflake-bench --
 # The amount of measuring, and the directory of pictures.
@@ -9,7 +9,7 @@ effort = $(if $(QUICK),quick target/bench,full docs)
 
 # Prints the table of CONTRIBUTING.md, which says what each target does, without its marks.
 help:
-	@awk -F ' [|] ' '/^Target [|]/, /^$$/ { if (sub(/^`make/, "make")) { gsub(/`/, ""); printf "%-21s%s\n", $$1, $$2 } }' CONTRIBUTING.md
+	@awk -F ' [|] ' '/^Target [|]/, /^$$/ { if (sub(/^`make/, "make")) { gsub(/`/, ""); printf "%-24s%s\n", $$1, $$2 } }' CONTRIBUTING.md
 
 # The target that PGXN's client runs before install.
 all:
@@ -58,6 +58,9 @@ release:
 
 test-release:
 	@tools/test-release
+
+test-reproducible:
+	@tools/test-reproducible
 
 results:
 	@tools/results $(ONLY)
