@@ -23,9 +23,9 @@ use crate::generator::shared::{self, Taken};
 use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};
 
-// What takes IDs is PARALLEL RESTRICTED, so that the leader takes them in the order of the query.
-// Each worker would take those of its own part, before the leader merges the parts. A worker still
-// takes IDs where a user's function is declared PARALLEL SAFE, or the extension was not updated.
+// Functions that take IDs are PARALLEL RESTRICTED, so that the leader takes them in the order of the
+// query. Each worker would take those of its own part, before the leader merges the parts. A worker
+// still takes IDs where a user's function is declared PARALLEL SAFE, or the extension was not updated.
 called_directly!(pg_finfo_snowflake_nextval);
 extension_sql!(
     "
@@ -166,7 +166,7 @@ impl Drop for Caller<'_> {
     }
 }
 
-/// Why there is no ID.
+/// A reason for which there is no ID.
 #[derive(Debug)]
 pub enum Error {
     /// A start or a reservation was refused.

@@ -1,4 +1,4 @@
-//! What can go wrong with an ID that is observed, and what the log says of it.
+//! Errors of an ID that is observed, and what the log says of it.
 
 use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::pg::time;
@@ -9,7 +9,7 @@ use snowflake_core::time::Span;
 
 use crate::{decode, promise};
 
-/// What can go wrong.
+/// A reason for which an ID is not observed.
 #[derive(Debug)]
 pub enum Error {
     /// It is no ID, or not one of this server's layout.

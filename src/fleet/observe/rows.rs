@@ -76,7 +76,7 @@ fn look_at(trigger: &PgTrigger) -> Result<(), Error> {
     {
         return Ok(());
     }
-    // What is no ID is nothing to follow.
+    // A value that is no ID is nothing to follow.
     let Ok(parts) = fixed.layout.decompose(id) else { return Ok(()) };
     let is_beyond = parts.timestamp - clock::now() > max_lead();
     let mut greatest = GREATEST.get();
@@ -115,7 +115,7 @@ extern "C-unwind" fn follow() {
     }
 }
 
-/// Whether it is followed. An error is none for the transaction.
+/// Returns whether it is followed. An error is none for the transaction.
 fn may_follow(id: i64) -> bool {
     let act = || observe(id).map_err(|error| error.report().message().to_owned());
     let result = rolled_back(act, |error| Err(message_of(&error)));

@@ -1,4 +1,4 @@
-//! What is random in tests. The simulation uses it, too.
+//! The seed of what is random in tests. The simulation uses it, too.
 
 use std::env;
 use std::sync::LazyLock;

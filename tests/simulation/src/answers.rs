@@ -24,25 +24,25 @@ const PAUSE: i64 = 50;
 /// For how long a message is under way, in microseconds.
 const UNDER_WAY: std::ops::Range<i64> = 200..5 * MILLISECOND;
 
-/// How far ahead of its clock a server lets itself be taken beyond twice the largest error of a
-/// clock, in milliseconds: the sequence of a millisecond might be used up.
+/// The lead, in milliseconds, to which a server lets itself be taken beyond twice the largest error of
+/// a clock: the sequence of a millisecond might be used up.
 const BEYOND: i64 = 10;
 
 /// The errors of clocks that are measured, in milliseconds.
 pub const SPREADS: [i64; 5] = [1, 3, 10, 30, 100];
 
-/// What was found.
+/// The result of a world.
 #[derive(Clone, Copy, Debug)]
 pub struct Answers {
-    /// How far a clock is off at most, ms.
+    /// The largest error of a clock, ms.
     pub spread: i64,
-    /// How many servers have a clock that is an hour ahead.
+    /// Servers whose clock is an hour ahead.
     pub wrong: usize,
-    /// How far a server may be taken ahead of its clock; `None` where servers do not observe.
+    /// The limit of an observed lead; `None` where servers do not observe.
     pub limit: Option<Span>,
-    /// How many answers are older than their question.
+    /// Answers that are older than their question.
     pub older: usize,
-    /// How many questions were not followed.
+    /// Questions that were not followed.
     pub refused: usize,
     /// The farthest that a server with a right clock was ahead of it.
     pub lead: Span,

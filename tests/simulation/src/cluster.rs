@@ -23,25 +23,25 @@ pub const LAYOUT: Layout = Layout::TWITTER;
 
 const MARGIN: Span = defaults::FAILOVER_MARGIN;
 
-/// How far a standby may lag so that one margin covers it, in microseconds.
+/// The lag of a standby that one margin covers, in microseconds.
 pub const COVERED_LAG: i64 = MARGIN.0 * MILLISECOND + SECOND;
 
-/// How long an operator waits for a clock before he promotes.
+/// The time that an operator waits for a clock before promoting.
 const PATIENCE: Span = Span(10_000);
 
-/// Why a server issues no ID.
+/// A reason for which a server issues no ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its clock has jumped ahead before its first reservation, or `snowflake.start_after` is too
+    /// The clock has jumped ahead before the first reservation, or `snowflake.start_after` is too
     /// far ahead of it.
     Start,
-    /// Its clock has jumped ahead since, or was set back too far.
+    /// The clock has jumped ahead since, or was set back too far.
     Clock,
-    /// Its operator waits for the clock before he lets it issue.
+    /// The operator waits for the clock before letting it issue.
     Fenced,
 }
 
-/// What a server has in shared memory, and loses when it ends.
+/// The shared memory of a server, which it loses when it ends.
 struct Memory {
     promise: Promise,
     generator: Generator,
@@ -229,7 +229,7 @@ impl Cluster {
         self.memory = Memory::new(None);
     }
 
-    /// What `snowflake_floor()` returns, for another server to start after. `None` where that does
+    /// The result of `snowflake_floor()`, for another server to start after. `None` where that does
     /// not cover all IDs of the identity: before the first ID after a promotion, only a clock that
     /// is ahead may keep lost IDs from coming again.
     pub fn floor(&self) -> Option<Timestamp> {
@@ -282,7 +282,7 @@ impl Cluster {
         self.wal.begin_timeline(at, timeline);
     }
 
-    /// How much of the WAL may be left, so that nothing returns by the formula that
+    /// The part of the WAL that may be left, so that nothing returns by the formula that
     /// `docs/operations.md` gives for a failover. This is what is promised, written down a second
     /// time on purpose: nothing here may be taken from the rules that it is compared with.
     fn within_the_formula(
@@ -315,7 +315,7 @@ impl Cluster {
         received
     }
 
-    /// What the standby knows of the clock of its primary, whose last message was sent at `sent_at`.
+    /// The clock of the primary as its standby knows it, after a message that was sent at `sent_at`.
     fn upstream(&self, rng: &mut Rng, sent_at: i64, at: i64) -> Clocks {
         let received_at = (sent_at + rng.i64(0..5 * MILLISECOND)).min(at);
         let looked_at = (received_at + rng.i64(0..LOOK.0 * MILLISECOND)).min(at);

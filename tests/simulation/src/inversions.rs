@@ -28,11 +28,11 @@ const fn steady(spread: i64) -> World {
     World { spread, drift: 0, steps: Steps::None, faults: false, unusual: false }
 }
 
-/// What was found in one world.
+/// The order of IDs in one world.
 pub struct Order {
-    /// What the world is called.
+    /// The name of the world.
     pub name: &'static str,
-    /// How many pairs were compared.
+    /// Pairs that were compared.
     pub pairs: usize,
     /// For each inverted pair, by how much earlier the greater ID was issued, in microseconds, in
     /// increasing order.

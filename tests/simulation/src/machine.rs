@@ -16,11 +16,11 @@ pub const SECOND: i64 = 1000 * MILLISECOND;
 /// A machine: a wall clock that is wrong, and a boot clock.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// What tells it from other machines.
+    /// The number that tells it from other machines.
     pub number: u128,
-    /// How far the wall clock was ahead of true time when it was set, in microseconds.
+    /// The lead of the wall clock over true time when it was set, in microseconds.
     ahead: i64,
-    /// What it gains in a second, in microseconds.
+    /// The gain of the wall clock in a second, in microseconds.
     drift: i64,
     set_at: i64,
     boot: u128,
@@ -41,7 +41,7 @@ impl Machine {
         }
     }
 
-    /// How far the wall clock is ahead of true time, in microseconds.
+    /// Returns the lead of the wall clock over true time, in microseconds.
     pub fn ahead(&self, at: i64) -> i64 {
         self.ahead + (at - self.set_at) * self.drift / SECOND
     }

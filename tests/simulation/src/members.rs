@@ -18,7 +18,7 @@ use snowflake_core::time::{Span, Timestamp};
 
 use crate::cluster::LAYOUT;
 
-/// How many members a cluster has.
+/// The members of a cluster.
 pub const MEMBERS: usize = 3;
 
 /// When the world begins.
@@ -51,16 +51,16 @@ pub enum Design {
     NoCondition,
 }
 
-/// What is the same for all members.
+/// The rules that are the same for all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// What holds.
+    /// The design, right or wrong.
     pub design: Design,
     /// `snowflake.failover_margin`.
     pub margin: Span,
     /// `snowflake.max_observed_lead`.
     pub max_observed_lead: Span,
-    /// How many IDs a millisecond has, less one.
+    /// The last sequence of a millisecond.
     pub last_sequence: u32,
 }
 
@@ -89,7 +89,7 @@ pub enum Happening {
     SetFloor(usize, Span),
 }
 
-/// What is in the WAL.
+/// An entry of the WAL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Entry {
     /// A promotion, and the clock of who was promoted.
@@ -97,7 +97,7 @@ enum Entry {
     Reservation(Record),
 }
 
-/// What a primary has in memory.
+/// The memory of a primary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Memory {
     promise: Promise,
@@ -107,15 +107,15 @@ struct Memory {
 /// A member: its clock, what it has received or written, and its own IDs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Member {
-    /// How far the clock is ahead of true time.
+    /// The lead of the clock over true time.
     ahead: Span,
     wal: Vec<Entry>,
-    /// Whether it is a primary, or believes so.
+    /// True if it is a primary, or believes so.
     leads: bool,
     memory: Memory,
     /// The highest ID that was ever issued under its number.
     highest: Option<(Timestamp, u32)>,
-    /// Whether an ID of it might not be in its WAL.
+    /// True if an ID of it might not be in its WAL.
     has_lost: bool,
 }
 
@@ -201,8 +201,8 @@ impl Members {
         }
     }
 
-    /// Whether the member may issue IDs by what `docs/operations.md` says of a failover. This is what is
-    /// promised, written down a second time on purpose: nothing here may be taken from the rules.
+    /// Returns whether the member may issue IDs by what `docs/operations.md` says of a failover. It
+    /// says so a second time on purpose: nothing here may be taken from the rules.
     ///
     /// It has lost no ID, or its clock is past the last one, or a primary in between had reserved by a
     /// clock that was, but for the margin and what a reservation is ahead.
@@ -394,7 +394,7 @@ impl call::Session for Client<'_> {
     }
 }
 
-/// What has happened in a long life.
+/// The events of a long life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lived {
     /// IDs that were issued.

@@ -1,4 +1,4 @@
-//! How many identities there are, and what goes wrong.
+//! The number of identities, and the faults of their world.
 
 use crate::machine::{MILLISECOND, SECOND};
 
@@ -11,23 +11,23 @@ pub(crate) const BEGIN: i64 = 1_800_000_000 * SECOND;
 /// So long that clocks catch up with IDs that were ahead of them by what the settings allow.
 pub(crate) const NIGHT: i64 = 25 * 3600 * SECOND;
 
-/// What goes wrong.
+/// The faults of a world.
 #[derive(Clone, Copy, Debug)]
 pub struct World {
-    /// How far a clock is off when it is right, in microseconds.
+    /// The largest error of a clock that is right, in microseconds.
     pub spread: i64,
-    /// What a clock gains or loses in a second at most, in microseconds.
+    /// The largest gain or loss of a clock in a second, in microseconds.
     pub drift: i64,
-    /// How far clocks step.
+    /// The steps of clocks.
     pub steps: Steps,
-    /// Whether servers crash, restart, fail over, are restored and hand their identities on.
+    /// True if servers crash, restart, fail over, are restored and hand their identities on.
     pub faults: bool,
-    /// Whether some servers have `snowflake.max_burst` and `snowflake.sequence_jitter`, and some
+    /// True if some servers have `snowflake.max_burst` and `snowflake.sequence_jitter`, and some
     /// sessions are kept from taking IDs after they have read the clock.
     pub unusual: bool,
 }
 
-/// How far clocks step.
+/// The size of steps of clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
     /// Not at all.
@@ -52,13 +52,13 @@ impl World {
 /// A run of the simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many IDs are issued, at least.
+    /// The least number of IDs that are issued.
     pub ids: u64,
-    /// What all random numbers come from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// How many identities there are.
+    /// The number of identities.
     pub nodes: usize,
-    /// What goes wrong.
+    /// The faults.
     pub world: World,
     /// A rule that is left out.
     pub ignored: Ignored,

@@ -1,10 +1,10 @@
-//! What a run of the simulation counts.
+//! The counts of a run of the simulation.
 
-/// What happened.
+/// Counts of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Counts {
-    /// How much true time has passed, without the nights.
+    /// The true time that has passed, without the nights.
     pub seconds: i64,
     pub ids: u64,
     pub takes: u64,
@@ -28,7 +28,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Whether no promise was broken.
+    /// Returns whether no promise was broken.
     pub fn is_sound(&self) -> bool {
         self.duplicates == 0 && self.misplaced == 0
     }

@@ -13,7 +13,7 @@ use crate::machine::{MILLISECOND, Machine, SECOND};
 use crate::options::{BEGIN, Ignored, NIGHT, Options, Steps, World};
 use crate::report::Counts;
 
-/// What the clients of a server do.
+/// The work of a server's clients.
 #[derive(Clone, Copy)]
 enum Load {
     Idle,
@@ -38,11 +38,11 @@ pub(crate) struct Seat {
     load_ends: i64,
     take_at: i64,
     event_at: i64,
-    /// What a session read from the clock before it was kept from taking IDs.
+    /// The reading of the clock of a session that was then kept from taking IDs.
     old_reading: Option<Timestamp>,
     /// The last ID of this life of the server.
     last: Option<(Timestamp, u32)>,
-    /// Whether its start was refused, and is counted.
+    /// True if its start was refused, and is counted.
     start_refused: bool,
     /// The floor that the next server has to start after.
     pub(crate) released: Option<Timestamp>,
@@ -221,7 +221,7 @@ impl Seat {
         }
     }
 
-    /// How far ahead of true time a step leaves a clock.
+    /// Returns how far ahead of true time a step leaves a clock.
     fn step_to(&mut self, ahead: i64) -> i64 {
         const DAY: i64 = defaults::MAX_FORWARD_STEP.0 * MILLISECOND;
         if self.world.steps == Steps::Small {

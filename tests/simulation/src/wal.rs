@@ -8,10 +8,10 @@ use snowflake_core::register::Record;
 
 use crate::machine::MILLISECOND;
 
-/// How many entries can be restored to.
+/// The number of entries that can be restored to.
 const KEPT: usize = 128;
 
-/// What is written: a record of the register, or the beginning of a timeline.
+/// An entry: a record of the register, or the beginning of a timeline.
 pub(crate) struct Entry {
     /// When it is flushed, in true time. Of the last entry, this may be yet to come.
     pub(crate) durable_at: i64,
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
 /// Entries, the oldest first. There is always one.
 pub(crate) struct Wal {
     pub(crate) entries: VecDeque<Entry>,
-    /// How many there were before these.
+    /// The number of those before these.
     forgotten: usize,
 }
 
@@ -42,7 +42,7 @@ impl Wal {
         self.entries.back_mut().expect("the WAL is never empty")
     }
 
-    /// How many entries were durable at this time, at least one.
+    /// Returns how many entries were durable at this time, at least one.
     pub(crate) fn durable_at(&self, at: i64) -> usize {
         self.entries.partition_point(|entry| entry.durable_at <= at).max(1)
     }

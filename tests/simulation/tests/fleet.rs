@@ -58,7 +58,7 @@ fn ignoring_the_floor_is_found() {
     assert!(run(Options { ignored: Ignored::Floor, ..few(IDS) }).duplicates > 0);
 }
 
-/// What the formula of a failover excludes does return, although no standby lags by more than the
+/// IDs that the formula of a failover excludes do return, although no standby lags by more than the
 /// margin and a second, and all clocks are right within 50 ms.
 #[test]
 fn ignoring_the_formula_is_found() {
@@ -132,7 +132,7 @@ fn a_clock_that_is_an_hour_ahead_takes_nobody_along() {
     assert_eq!(found.older, found.refused);
 }
 
-/// How IDs are kept, against a set of them: random runs, most of them ahead and some far back.
+/// The history of IDs, against a set of them: random runs, most of them ahead and some far back.
 #[test]
 fn a_history_counts_as_a_set_does() {
     let mut rng = Rng::with_seed(seed());

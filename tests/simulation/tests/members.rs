@@ -7,7 +7,7 @@ use snowflake_simulation::members::{Design, Happening, MEMBERS, Members, Rules, 
 use snowflake_simulation::seed;
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
-/// How often each kind of event may happen.
+/// The most events of each kind.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     rules: Rules,

@@ -130,7 +130,7 @@ fn chain(client: &mut Client, schema: &str, tables: usize) {
     client.run(&others);
 }
 
-/// What a session does, and how many pages it reads for that.
+/// Lets a session act, and counts the pages that it reads for that.
 fn pages<T>(client: &mut Client, act: impl FnOnce(&mut Client) -> T) -> (T, i64) {
     let read = |client: &mut Client| {
         client.run("SELECT pg_stat_force_next_flush()");

@@ -1,4 +1,4 @@
-//! What databases have stored of functions that are gone.
+//! Calls of functions that are gone, as databases have stored them.
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, Run, bigint, error_of, value, values};
