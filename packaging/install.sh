@@ -111,9 +111,9 @@ END
 uninstall)
     if is_ours; then
         for script in "$extension_dir"/snowflake--*.sql; do
-            # Our scripts contain this name. Other scripts may be left from a project whose control file FORCE=1
-            # overwrote.
-            if grep -qs snowflake_pg "$script"; then into "$extension_dir" rm -f "$script"; fi
+            # Our scripts contain one of these names. Other scripts may be left from a project whose control file
+            # FORCE=1 overwrote.
+            if grep -qs -e snowflake_pg -e snowflake_nextval "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
         into "$extension_dir" rm -f "$control"
     elif [ -e "$control" ]; then
