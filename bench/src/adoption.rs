@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use postgres::Client;
+use snowflake_e2e::Run;
 
 use crate::effort::Effort;
 use crate::quantiles::median;
@@ -33,17 +34,13 @@ const STATEMENTS: [(&str, &str); 4] = [
 pub fn measure(effort: &Effort, report: &mut Report) {
     let cluster = cluster().start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE EXTENSION IF NOT EXISTS snowflake; CREATE SCHEMA beside; CREATE SCHEMA plain; CREATE SCHEMA blog;
-             CREATE TABLE blog.old ()",
-        )
-        .expect("schemas");
+    client.run(
+        "CREATE EXTENSION IF NOT EXISTS snowflake;
+         CREATE SCHEMA beside; CREATE SCHEMA plain; CREATE SCHEMA blog; CREATE TABLE blog.old ()",
+    );
     let connect = |schemas: &str| {
         let mut client = cluster.connect();
-        client
-            .execute("SELECT set_config('snowflake.adopted_schemas', $1, false)", &[&schemas])
-            .expect("set");
+        client.run(&format!("SET snowflake.adopted_schemas = '{schemas}'"));
         client
     };
     let rounds = effort.call_rounds * 10;
@@ -56,15 +53,14 @@ pub fn measure(effort: &Effort, report: &mut Report) {
     let mut beside = 0;
     for tables in [1, 100, effort.tables] {
         for number in beside + 1..=tables {
-            client
-                .batch_execute(&format!(
-                    "CREATE TABLE beside.t{number} (id bigserial PRIMARY KEY, v text, r bigint REFERENCES beside.t{})",
-                    number.saturating_sub(1).max(1)
-                ))
-                .expect("a table");
+            let other = number.saturating_sub(1).max(1);
+            client.run(&format!(
+                "CREATE TABLE beside.t{number}
+                     (id bigserial PRIMARY KEY, v text, r bigint REFERENCES beside.t{other})"
+            ));
         }
         beside = tables;
-        client.batch_execute("CHECKPOINT").expect("a checkpoint");
+        client.run("CHECKPOINT");
         for (what, statement) in STATEMENTS {
             let costs = compare(rounds, ["", "blog"].map(connect), statement);
             let figures = [costs.empty, costs.adopted, costs.more, costs.first];
@@ -105,10 +101,10 @@ fn compare(rounds: usize, mut clients: [Client; 2], statement: &str) -> Costs {
 }
 
 fn time(client: &mut Client, statement: &str) -> f64 {
-    client.batch_execute("BEGIN").expect("a transaction");
+    client.run("BEGIN");
     let begin = Instant::now();
-    client.batch_execute(statement).expect("executed");
+    client.run(statement);
     let milliseconds = begin.elapsed().as_secs_f64() * 1000.0;
-    client.batch_execute("ROLLBACK").expect("no transaction");
+    client.run("ROLLBACK");
     milliseconds
 }

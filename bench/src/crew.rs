@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use postgres::Client;
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, Run};
 
 /// Sessions of one server. They stay connected, because connecting would take as long as a
 /// measurement.
@@ -52,7 +52,7 @@ pub fn create_procedure(client: &mut Client, name: &str, statement: &str, count:
          END
          $$"
     );
-    client.batch_execute(&create).expect("a procedure");
+    client.run(&create);
 }
 
 impl Crew {
@@ -67,7 +67,7 @@ impl Crew {
         let begun = Instant::now();
         thread::scope(|scope| {
             for session in &mut self.sessions[..sessions] {
-                scope.spawn(|| session.batch_execute(statement).expect("it is executed"));
+                scope.spawn(|| session.run(statement));
             }
         });
         begun.elapsed().as_secs_f64()

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
-use snowflake_e2e::Cluster;
+use snowflake_e2e::{Cluster, Run};
 
 use crate::effort::Effort;
 use crate::quantiles::{median, quantiles};
@@ -38,15 +38,13 @@ const LAGS: [(&str, &str); 2] = [
 pub fn measure(effort: &Effort, report: &mut Report) {
     let cluster = cluster().set("max_connections", "120").start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
-                                xid xid8 NOT NULL DEFAULT pg_current_xact_id());
-             CREATE INDEX ON jobs (xid);
-             INSERT INTO jobs DEFAULT VALUES",
-        )
-        .expect("a table");
-    client.batch_execute("CREATE DATABASE elsewhere").expect("a database");
+    client.run(
+        "CREATE TABLE jobs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
+                            xid xid8 NOT NULL DEFAULT pg_current_xact_id());
+         CREATE INDEX ON jobs (xid);
+         INSERT INTO jobs DEFAULT VALUES",
+    );
+    client.run("CREATE DATABASE elsewhere");
     call(&cluster, &mut client, effort, report);
     lag(&cluster, &mut client, effort, report);
 }
@@ -57,7 +55,7 @@ fn call(cluster: &Cluster, client: &mut Client, effort: &Effort, report: &mut Re
     eprintln!("    calls of snowflake_horizon()");
     let mut others: Vec<Client> = (0..CONNECTIONS).map(|_| cluster.connect()).collect();
     for other in &mut others {
-        other.batch_execute("BEGIN; INSERT INTO jobs DEFAULT VALUES").expect("a row");
+        other.run("BEGIN; INSERT INTO jobs DEFAULT VALUES");
     }
     let statements = ["SELECT pg_backend_pid()", "SELECT snowflake_horizon()"]
         .map(|statement| client.prepare(statement).expect("a statement"));
@@ -89,7 +87,7 @@ fn call(cluster: &Cluster, client: &mut Client, effort: &Effort, report: &mut Re
 fn lag(cluster: &Cluster, client: &mut Client, effort: &Effort, report: &mut Report) {
     eprintln!("    how far readers lag behind");
     let mut elsewhere = cluster.connect_to("elsewhere");
-    elsewhere.batch_execute("BEGIN; SELECT pg_current_xact_id()").expect("a transaction");
+    elsewhere.run("BEGIN; SELECT pg_current_xact_id()");
     let seconds = effort.watched_seconds;
     let begin = Instant::now();
     let length = Duration::from_secs_f64(seconds);
@@ -99,7 +97,7 @@ fn lag(cluster: &Cluster, client: &mut Client, effort: &Effort, report: &mut Rep
             scope.spawn(|| {
                 let mut writer = cluster.connect();
                 while begin.elapsed() < length {
-                    writer.batch_execute("INSERT INTO jobs DEFAULT VALUES").expect("a row");
+                    writer.run("INSERT INTO jobs DEFAULT VALUES");
                     thread::sleep(Duration::from_millis(1));
                 }
             });

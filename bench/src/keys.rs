@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, ClusterBuilder, new_directory, output};
+use snowflake_e2e::{Cluster, ClusterBuilder, Run, new_directory, output};
 
 /// A kind of key.
 #[derive(Clone, Copy)]
@@ -92,7 +92,7 @@ pub fn start(builder: ClusterBuilder) -> (Cluster, Vec<Key>) {
     };
     let cluster = builder.start();
     let mut client = cluster.connect();
-    client.batch_execute(PEERS).expect("set up");
+    client.run(PEERS);
     if let Some(library) = pgedge {
         let create = format!(
             "ALTER DATABASE postgres SET snowflake.node = 1;
@@ -100,7 +100,7 @@ pub fn start(builder: ClusterBuilder) -> (Cluster, Vec<Key>) {
              CREATE FUNCTION pgedge_nextval(regclass) RETURNS bigint
                  LANGUAGE c AS '{library}', 'snowflake_nextval'"
         );
-        client.batch_execute(&create).expect("pgEdge's function");
+        client.run(&create);
     }
     let keys = KEYS.into_iter().filter(|key| key.is_in(&mut client)).collect();
     (cluster, keys)
@@ -118,7 +118,7 @@ impl Key {
         let Key { column, call, .. } = self;
         let default = if call.is_empty() { String::new() } else { format!("DEFAULT {call}") };
         let create = format!("CREATE TABLE {table} (id {column} {default} PRIMARY KEY, item int)");
-        client.batch_execute(&create).expect("a table");
+        client.run(&create);
     }
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, ClusterBuilder, Programs};
+use snowflake_e2e::{Cluster, ClusterBuilder, Programs, Run};
 
 use crate::crew::{AT_ONCE, Crew, create_procedure, stream};
 use crate::effort::Effort;
@@ -84,12 +84,10 @@ pub fn measure(effort: &Effort, report: &mut Report) {
 fn inserts() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE by_sequence (id bigserial PRIMARY KEY, item text);
-             CREATE TABLE by_snowflake (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text)",
-        )
-        .expect("tables");
+    client.run(
+        "CREATE TABLE by_sequence (id bigserial PRIMARY KEY, item text);
+         CREATE TABLE by_snowflake (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item text)",
+    );
     let inserts = ["by_sequence", "by_snowflake"].map(|table| {
         let statement = format!("INSERT INTO {table} (item) VALUES ('book')");
         client.prepare(&statement).expect("a statement")
@@ -134,18 +132,17 @@ fn ms_since(started: Instant) -> f64 {
 pub fn beside(others: &[usize], effort: &Effort, report: &mut Report) {
     let most = *others.iter().max().expect("a number");
     let releases = [Programs::from_env(), Programs::former_release_from_env()];
-    let clusters = releases.map(|programs| {
+    let mut sessions = releases.map(|programs| {
         LAYOUTS.map(|layout| {
             let (cluster, _) = keys::start(layout(cluster()).programs(programs.clone()));
             let mut client = cluster.connect();
             let table =
                 format!("CREATE UNLOGGED TABLE items (id bigint DEFAULT {SNOWFLAKE}, item int)");
-            client.batch_execute(&table).expect("a table");
+            client.run(&table);
             let crew = Crew::of(&cluster, most);
             (cluster, client, crew)
         })
     });
-    let mut sessions = clusters;
     let scenes = scenes();
     // The former release has the same sequences.
     let releases_of = |scene: &Scene| if scene.name.starts_with("nextval") { 0..1 } else { 0..2 };
@@ -157,14 +154,13 @@ pub fn beside(others: &[usize], effort: &Effort, report: &mut Report) {
         }
     }
     let seconds = effort.watched_seconds / effort.session_rounds as f64;
-    let mut table = Table::new(
-        format!(
-            "Time of a key each millisecond (of pg_backend_pid() before it) in one session, beside \
-             others without a pause; {} rounds of {seconds:.1} s",
-            effort.session_rounds
-        ),
-        &["others", "all take", "release", "50 %, µs", "99.9 %, µs", "longest, µs"],
+    let title = format!(
+        "Time of a key each millisecond (of pg_backend_pid() before it) in one session, beside \
+         others without a pause; {} rounds of {seconds:.1} s",
+        effort.session_rounds
     );
+    let columns = ["others", "all take", "release", "50 %, µs", "99.9 %, µs", "longest, µs"];
+    let mut table = Table::new(title, &columns);
     for &count in others {
         eprintln!("    beside {count} others");
         let mut times: Vec<_> =
@@ -218,7 +214,7 @@ fn watch(
     times: &mut [Vec<f64>; 2],
 ) {
     // The first one after an idle time waits for the disk.
-    client.batch_execute("TRUNCATE items; SELECT snowflake_nextval()").expect("a key");
+    client.run("TRUNCATE items; SELECT snowflake_nextval()");
     thread::scope(|scope| {
         let time = Duration::from_secs_f64(seconds) + 2 * MARGIN;
         scope.spawn(move || crew.work(others, &format!("others{scene}"), time));
@@ -256,5 +252,5 @@ fn create_observed(client: &mut Client, index: usize, watched: &str) {
          END
          $$"
     );
-    client.batch_execute(&create).expect("a function");
+    client.run(&create);
 }

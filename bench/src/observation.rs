@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, bigint, eventually};
+use snowflake_e2e::{Cluster, Run, bigint, eventually};
 
 use crate::effort::Effort;
 use crate::quantiles::{median, ratio};
@@ -24,29 +24,20 @@ pub fn measure(effort: &Effort, report: &mut Report) {
     for table in TABLES {
         let create = format!("CREATE TABLE {table} (id bigint PRIMARY KEY, item text)");
         for client in [&mut from, &mut to] {
-            client.batch_execute(&create).expect("a table");
+            client.run(&create);
         }
     }
-    to.batch_execute(
+    to.run(
         "CREATE TRIGGER observe BEFORE INSERT OR UPDATE OF id ON observed
              FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
          ALTER TABLE observed ENABLE REPLICA TRIGGER observe",
-    )
-    .expect("a trigger");
+    );
     for table in TABLES {
-        from.batch_execute(&format!("CREATE PUBLICATION {table} FOR TABLE {table}"))
-            .expect("a publication");
-        let directory = publisher.directory().display();
-        to.batch_execute(&format!(
-            "CREATE SUBSCRIPTION {table}
-             CONNECTION 'host={directory} port=5432 user=postgres dbname=postgres'
-             PUBLICATION {table}"
-        ))
-        .expect("a subscription");
+        from.run(&format!("CREATE PUBLICATION {table} FOR TABLE {table}"));
+        let rest = format!("PUBLICATION {table}");
+        subscriber.subscribe(&publisher, "postgres", table, &rest);
     }
-    eventually("the tables follow", || {
-        bigint(&mut to, "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate <> 'r'") == 0
-    });
+    subscriber.wait_for_the_copy("postgres");
 
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..=effort.rounds {
@@ -76,12 +67,12 @@ pub fn measure(effort: &Effort, report: &mut Report) {
 
 /// Inserts so many rows at once, and returns how long it takes until they are on the other server.
 fn apply(from: &mut Client, to: &mut Client, table: &str, rows: u32) -> f64 {
-    from.batch_execute(&format!("TRUNCATE {table}")).expect("an empty table");
+    from.run(&format!("TRUNCATE {table}"));
     eventually("it is empty there, too", || {
         bigint(to, &format!("SELECT count(*) FROM {table}")) == 0
     });
     let insert = format!("INSERT INTO {table} SELECT snowflake_nextval({rows}), 'book'");
-    from.batch_execute(&insert).expect("rows");
+    from.run(&insert);
     let committed = Instant::now();
     let newest = bigint(from, &format!("SELECT max(id) FROM {table}"));
     let arrived = format!("SELECT count(*) FROM {table} WHERE id = {newest}");

@@ -61,6 +61,13 @@ impl Table {
         Table { title: title.into(), rows: vec![columns, rule] }
     }
 
+    /// A table with a column for each number of sessions.
+    pub fn of_sessions(title: impl Into<String>, sessions: &[usize]) -> Table {
+        let sessions: Vec<_> = sessions.iter().map(usize::to_string).collect();
+        let columns = ["sessions"].into_iter().chain(sessions.iter().map(String::as_str));
+        Table::new(title, &columns.collect::<Vec<_>>())
+    }
+
     /// Adds a row: its name, and the other columns.
     pub fn row(&mut self, name: impl ToString, cells: impl IntoIterator<Item = String>) {
         let row: Vec<_> = [name.to_string()].into_iter().chain(cells).collect();

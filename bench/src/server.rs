@@ -1,7 +1,7 @@
 //! The server that `make bench` measures on.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, ClusterBuilder};
+use snowflake_e2e::{Cluster, ClusterBuilder, Run};
 
 /// A cluster that does nothing but what is measured.
 pub fn cluster() -> ClusterBuilder {
@@ -28,13 +28,13 @@ pub const POSITION: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), 
 /// Empties a table, and gives its old files and WAL back now rather than while something is
 /// measured.
 pub fn empty(client: &mut Client, table: &str) {
-    client.batch_execute(&format!("TRUNCATE {table}; CHECKPOINT")).expect("an empty table");
+    client.run(&format!("TRUNCATE {table}; CHECKPOINT"));
 }
 
 /// Writes so many rows to a file that COPY reads: expressions of `n`, which counts them.
 pub fn copy_out(cluster: &Cluster, values: &str, rows: u32) -> String {
     let file = cluster.data().join(format!("{values} of {rows}")).display().to_string();
     let copy = format!("COPY (SELECT {values} FROM generate_series(1, {rows}) AS n) TO '{file}'");
-    cluster.connect().batch_execute(&copy).expect("a file");
+    cluster.connect().run(&copy);
     file
 }

@@ -114,13 +114,11 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Work> {
 /// Measures what somebody tries first: a loop that takes a million keys, in one session and in eight.
 fn loops(crew: &mut Crew, keys: &[Key], effort: &Effort) {
     const OF_SESSIONS: [usize; 2] = [1, 8];
-    let mut table = Table::new(
-        format!(
-            "Seconds until each session has taken {} keys; medians of {} rounds",
-            effort.rows, effort.rounds
-        ),
-        &["sessions", "1", "8"],
+    let title = format!(
+        "Seconds until each session has taken {} keys; medians of {} rounds",
+        effort.rows, effort.rounds
     );
+    let mut table = Table::of_sessions(title, &OF_SESSIONS);
     for key in keys.iter().filter(|key| [SNOWFLAKE, NEXTVAL].contains(&key.name)) {
         let count = format!("SELECT count({}) FROM generate_series(1, {})", key.call, effort.rows);
         let cells = OF_SESSIONS.map(|sessions| {
@@ -197,10 +195,8 @@ impl Task {
     ) -> Work {
         let of = |name| &measured.iter().find(|(other, _)| *other == name).expect("measured").1;
         let print = |what: &str, cell: &dyn Fn(&Figures, usize) -> String| {
-            let sessions = SESSIONS.map(|sessions| sessions.to_string());
-            let columns: Vec<_> =
-                ["sessions"].into_iter().chain(sessions.each_ref().map(|s| &**s)).collect();
-            let mut table = Table::new(format!("{}{what}; {rounds}", self.title), &columns);
+            let title = format!("{}{what}; {rounds}", self.title);
+            let mut table = Table::of_sessions(title, &SESSIONS);
             for (name, figures) in measured {
                 let cells = (0..SESSIONS.len()).map(|place| cell(figures, place));
                 table.row(format!("`{name}`"), cells);
