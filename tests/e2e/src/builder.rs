@@ -53,6 +53,11 @@ impl ClusterBuilder {
         self
     }
 
+    /// Drops the identity.
+    pub fn without_identity(self) -> ClusterBuilder {
+        self.unset("snowflake.datacenter_id").unset("snowflake.worker_id")
+    }
+
     /// Another server than that of the environment.
     pub fn programs(mut self, programs: Programs) -> ClusterBuilder {
         self.programs = programs;
@@ -106,9 +111,23 @@ impl ClusterBuilder {
         if cluster.try_start().is_err() {
             return Err(cluster.log());
         }
-        let create = "CREATE EXTENSION snowflake";
-        cluster.connect().batch_execute(create).expect("the extension is installed");
+        cluster.run("CREATE EXTENSION snowflake");
         Ok(cluster)
+    }
+
+    /// The cluster, started, and without the extension in any database.
+    pub fn start_bare(self) -> Cluster {
+        let mut cluster = self.create();
+        cluster.start_again();
+        cluster
+    }
+
+    /// The same, after pg_upgrade from a cluster that was stopped.
+    pub fn start_upgraded_from(self, old: &Cluster) -> Cluster {
+        let mut cluster = self.create();
+        cluster.upgrade_from(old);
+        cluster.start_again();
+        cluster
     }
 
     /// The cluster, not started, and without the extension in any database.

@@ -17,7 +17,7 @@ use crate::directory::{give_to_server_user, new_directory};
 use crate::programs::{
     Programs, forget_other_servers, is_root, kill_server, output, signal, under_host_name,
 };
-use crate::query::process;
+use crate::query::{process, value};
 use crate::wait::eventually;
 
 /// A running cluster, in a directory of its own.
@@ -113,6 +113,18 @@ impl Cluster {
     /// The server's log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.directory().join("log")).unwrap_or_default()
+    }
+
+    /// Asserts that the log, which is printed when a test fails, has this text.
+    #[track_caller]
+    pub fn assert_logged(&self, text: &str) {
+        assert!(self.log().contains(text), "the log has no {text:?}");
+    }
+
+    /// Asserts that it has not.
+    #[track_caller]
+    pub fn assert_not_logged(&self, text: &str) {
+        assert!(!self.log().contains(text), "the log has {text:?}");
     }
 
     /// Moves the server's clock by `offset`, such as `-10s` or `+1h`, counted from the true time.
@@ -268,9 +280,10 @@ impl Cluster {
         pid.map(|pid| pid.parse().expect("a number"))
     }
 
-    /// Makes a standby a primary.
+    /// Makes a standby a primary, and waits until it is one.
     pub fn promote(&self) {
-        self.connect().batch_execute("SELECT pg_promote()").expect("a promotion");
+        let promote = "SELECT pg_promote(wait_seconds => 180)";
+        assert!(value::<bool>(&mut self.connect(), promote), "{}", self.log());
     }
 
     /// Starts the server; its exit status when it gives up.
@@ -354,7 +367,7 @@ impl Cluster {
     }
 
     /// Runs pg_upgrade from another cluster to this one, which is new. Neither runs.
-    pub fn upgrade_from(&self, old: &Cluster) {
+    pub(crate) fn upgrade_from(&self, old: &Cluster) {
         let mut upgrade = self.programs.program("pg_upgrade");
         upgrade.current_dir(self.directory()).arg("--username=postgres");
         for (option, path) in [
@@ -374,6 +387,20 @@ impl Cluster {
             let said = String::from_utf8_lossy(&upgraded.stdout);
             panic!("{said}{}", String::from_utf8_lossy(&logs));
         }
+    }
+
+    /// Makes this cluster, which does not run, a standby of another one, by pg_rewind.
+    pub fn rewind_to(&self, source: &Cluster) {
+        source.run("CHECKPOINT");
+        let connection = source.connection("postgres") + " user=postgres";
+        let mut rewind = self.programs.program("pg_rewind");
+        rewind.arg("--target-pgdata").arg(self.data());
+        output(rewind.arg(format!("--source-server={connection}")));
+        // It has copied whom the source followed, which counts for more than what is set below.
+        fs::write(self.data().join("postgresql.auto.conf"), "").expect("a file");
+        fs::write(self.data().join("standby.signal"), "").expect("a file");
+        self.use_own_socket();
+        self.configure(&[("primary_conninfo", &connection)]);
     }
 
     /// A base backup of this cluster in a directory, which is empty or not there yet.
@@ -402,9 +429,7 @@ impl Cluster {
     /// Waits until the server has left recovery.
     pub fn wait_until_primary(&self) {
         let mut client = self.connect();
-        eventually("recovery ends", || {
-            !client.query_one("SELECT pg_is_in_recovery()", &[]).expect("a row").get::<_, bool>(0)
-        });
+        eventually("recovery ends", || value(&mut client, "SELECT NOT pg_is_in_recovery()"));
     }
 
     fn pg_ctl(&self, arguments: &[&str]) {

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::cluster::Cluster;
 use crate::programs::output;
-use crate::run::Run;
+use crate::query::Run;
 
 /// Returns the output of pg_dump, but for the random word with which some versions bracket a dump.
 #[track_caller]

@@ -25,7 +25,7 @@ pub fn publishing(worker_id: &str) -> ClusterBuilder {
 /// A server without an identity, not started yet, whose configuration includes a file with these
 /// lines.
 pub fn server_with(builder: ClusterBuilder, lines: &str) -> Cluster {
-    let server = builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
+    let server = builder.without_identity().create();
     let file = server.directory().join("identity.conf");
     fs::write(&file, lines).expect("a directory to write to");
     server.configure(&[("include", &file.to_string_lossy())]);

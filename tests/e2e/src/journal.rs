@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
-use std::thread::{self, Scope};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, Config, NoTls};
@@ -11,6 +11,7 @@ use postgres::{Client, Config, NoTls};
 use crate::cluster::Cluster;
 use crate::ids::assert_distinct;
 use crate::query::{NEXT, bigint, bigints, value};
+use crate::threads::beside;
 use crate::wait::eventually;
 
 /// Every ID that a client received, and which of them were not greater than all that any client had
@@ -76,19 +77,6 @@ impl Journal {
         self.last.lock().expect("no panic").map_or(Duration::MAX, |last| last.elapsed())
     }
 
-    /// A client in a thread of its own that takes IDs until `stop`, and connects again whenever its
-    /// session ends.
-    pub fn client<'scope, 'env>(
-        &'env self,
-        scope: &'scope Scope<'scope, 'env>,
-        cluster: &Cluster,
-        query: &'env str,
-        stop: &'env AtomicBool,
-    ) {
-        let config = cluster.config();
-        scope.spawn(move || self.take_until(stop, &config, query));
-    }
-
     /// Returns the result of `act` while so many clients take IDs.
     pub fn under_load<T>(
         &self,
@@ -97,17 +85,11 @@ impl Journal {
         query: &str,
         act: impl FnOnce() -> T,
     ) -> T {
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let _stop = StopOnDrop(&stop);
-            for _ in 0..clients {
-                scope.spawn(|| self.take_until(&stop, cluster, query));
-            }
-            act()
-        })
+        beside(clients, |_, stop| self.take_until(stop, cluster, query), act).1
     }
 
-    fn take_until(&self, stop: &AtomicBool, cluster: &Config, query: &str) {
+    /// Takes IDs until `stop`, and connects again whenever the session ends.
+    pub fn take_until(&self, stop: &AtomicBool, cluster: &Config, query: &str) {
         while !stop.load(SeqCst) {
             let Ok(mut client) = cluster.connect(NoTls) else {
                 thread::sleep(Duration::from_millis(5));
@@ -176,15 +158,5 @@ impl Journal {
     /// Returns the number of IDs that were not greater than those before them.
     pub fn misplaced(&self) -> usize {
         self.misplaced.lock().expect("no panic").len()
-    }
-}
-
-/// Ends the clients of [`Journal::client`] when it goes, also when an assertion fails: a scope
-/// waits for its threads.
-pub struct StopOnDrop<'a>(pub &'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, SeqCst);
     }
 }

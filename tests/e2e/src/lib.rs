@@ -28,6 +28,7 @@ mod run;
 mod script;
 mod seed;
 mod subscription;
+mod threads;
 mod wait;
 
 pub use builder::ClusterBuilder;
@@ -43,7 +44,7 @@ pub use fleet::{
 };
 pub use http::{Request, http_get};
 pub use ids::{assert_distinct, assert_increasing};
-pub use journal::{Journal, StopOnDrop};
+pub use journal::Journal;
 pub use means::{Means, lacks, skip, skip_test, without_network};
 pub use members::Members;
 pub use orders::{INSERT, assert_rows, create_orders};
@@ -52,12 +53,13 @@ pub use programs::{
     under_host_name,
 };
 pub use query::{
-    NEXT, PARALLEL, PARALLEL_SAFE, archive_wal, assert_check, bigint, bigints, check, error_of,
-    explain, interruption, process, seconds_after, value,
+    NEXT, PARALLEL, PARALLEL_SAFE, Run, archive_wal, assert_check, bigint, bigints, check,
+    error_of, explain, interruption, process, refusal, seconds_after, value,
 };
 pub use register::Register;
 pub use repack::repack_under_inserts;
-pub use run::{Run, at_once, failing, meanwhile, values};
+pub use run::{failing, values};
 pub use script::hosted_script;
 pub use seed::seed;
+pub use threads::{StopOnDrop, at_once, beside, meanwhile};
 pub use wait::{eventually, patience, within};

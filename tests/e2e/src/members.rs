@@ -1,9 +1,7 @@
 //! Members of one cluster, with one configuration: each has its number in its environment, and keeps it.
 
-use std::fs;
-
 use crate::cluster::Cluster;
-use crate::programs::{output, signal};
+use crate::programs::signal;
 use crate::query::{bigint, bigints, value};
 use crate::wait::eventually;
 
@@ -57,30 +55,20 @@ impl Members {
     /// Promotes a standby, whatever becomes of the old leader.
     pub fn promote(&mut self, member: usize) {
         self.members[member].promote();
-        self.members[member].wait_until_primary();
         self.leader = member;
     }
 
     /// Lets a member follow the leader, by pg_rewind where its WAL is another one. An old leader is
     /// killed for that, and a standby stopped.
     pub fn follow_leader(&mut self, member: usize) {
-        let source = self.leader().connection("postgres") + " user=postgres";
-        self.leader().connect().batch_execute("CHECKPOINT").expect("a checkpoint");
-        let member = &mut self.members[member];
-        if member.data().join("standby.signal").exists() {
-            member.stop();
-        } else if member.is_running() {
-            member.kill();
+        let old = &mut self.members[member];
+        if old.data().join("standby.signal").exists() {
+            old.stop();
+        } else if old.is_running() {
+            old.kill();
         }
-        let mut rewind = member.programs().program("pg_rewind");
-        rewind.arg("--target-pgdata").arg(member.data());
-        output(rewind.arg(format!("--source-server={source}")));
-        // It has copied the configuration of the leader.
-        fs::write(member.data().join("postgresql.auto.conf"), "").expect("a file");
-        fs::write(member.data().join("standby.signal"), "").expect("a file");
-        member.use_own_socket();
-        member.configure(&[("primary_conninfo", &source)]);
-        member.start_again();
+        self.members[member].rewind_to(self.leader());
+        self.members[member].start_again();
     }
 
     /// Waits until all others have what the leader has.

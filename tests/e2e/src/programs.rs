@@ -135,6 +135,17 @@ impl Programs {
         command
     }
 
+    /// Commands for a shell, which finds the programs of the server first, as the user who runs this.
+    pub fn shell(&self, commands: &str) -> Command {
+        let mut shell = Command::new("sh");
+        forget_other_servers(&mut shell);
+        let path = env::var("PATH").expect("a path");
+        shell.env("PATH", format!("{}:{path}", self.bin.display())).env("PSQLRC", "/dev/null");
+        self.use_own_libpq(&mut shell);
+        shell.args(["-e", "-c", commands]);
+        shell
+    }
+
     fn use_own_libpq(&self, command: &mut Command) {
         if let Some(libraries) = self.own_libraries() {
             command.env("LD_LIBRARY_PATH", libraries);

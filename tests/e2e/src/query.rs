@@ -1,8 +1,8 @@
 //! Queries of tests in a session.
 
-use postgres::Client;
 use postgres::error::{DbError, SqlState};
 use postgres::types::FromSqlOwned;
+use postgres::{Client, GenericClient};
 
 use crate::wait::eventually;
 
@@ -16,6 +16,19 @@ pub const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2;
 
 /// Lets workers take IDs, as before 0.5.0, and as functions that are declared so still do.
 pub const PARALLEL_SAFE: &str = "ALTER FUNCTION snowflake_nextval() PARALLEL SAFE";
+
+/// A session, in which statements are executed.
+pub trait Run {
+    /// Executes statements, which have to succeed.
+    fn run(&mut self, statements: &str);
+}
+
+impl<C: GenericClient> Run for C {
+    #[track_caller]
+    fn run(&mut self, statements: &str) {
+        self.batch_execute(statements).unwrap_or_else(|error| panic!("{statements}: {error:?}"));
+    }
+}
 
 /// The single value that a query returns.
 #[track_caller]
@@ -77,6 +90,14 @@ pub fn error_of<T>(result: Result<T, postgres::Error>) -> DbError {
     }
 }
 
+/// Returns the error of a statement that the server refuses until something is done about it.
+#[track_caller]
+pub fn refusal<T>(result: Result<T, postgres::Error>) -> DbError {
+    let error = error_of(result);
+    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+    error
+}
+
 /// Returns the reason for which a statement was interrupted. A client whose session was terminated
 /// might notice that the connection is closed before it reads the error.
 pub fn interruption(error: &postgres::Error) -> &SqlState {
@@ -85,7 +106,7 @@ pub fn interruption(error: &postgres::Error) -> &SqlState {
 
 /// Ends the WAL segment of a cluster that archives, and waits until all of its WAL is archived.
 pub fn archive_wal(client: &mut Client) {
-    client.batch_execute("SELECT pg_switch_wal()").expect("a new segment");
+    client.run("SELECT pg_switch_wal()");
     eventually("the WAL is archived", || {
         bigint(
             client,

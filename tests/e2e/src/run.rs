@@ -1,26 +1,12 @@
 //! Acts of most tests with clusters and sessions, each in one line.
 
 use std::process::Output;
-use std::thread;
-use std::time::Duration;
 
 use postgres::Client;
 use postgres::types::FromSqlOwned;
 
 use crate::cluster::Cluster;
-
-/// A session, in which statements are executed.
-pub trait Run {
-    /// Executes statements, which have to succeed.
-    fn run(&mut self, statements: &str);
-}
-
-impl Run for Client {
-    #[track_caller]
-    fn run(&mut self, statements: &str) {
-        self.batch_execute(statements).unwrap_or_else(|error| panic!("{statements}: {error:?}"));
-    }
-}
+use crate::query::{Run, value};
 
 /// All values that a query of one column returns, in order.
 #[track_caller]
@@ -51,6 +37,18 @@ impl Cluster {
         self.connect_to(database).run(statements);
     }
 
+    /// The single value that a query returns in a new session.
+    #[track_caller]
+    pub fn value<T: FromSqlOwned>(&self, query: &str) -> T {
+        value(&mut self.connect(), query)
+    }
+
+    /// The single bigint.
+    #[track_caller]
+    pub fn bigint(&self, query: &str) -> i64 {
+        self.value(query)
+    }
+
     /// Runs a client program, such as pg_restore, on a database as this user.
     pub fn run_client(
         &self,
@@ -63,25 +61,4 @@ impl Cluster {
         command.env("PGUSER", user).args(["--dbname", database]).args(arguments);
         command.output().expect("the program runs")
     }
-}
-
-/// Returns the results of several threads that do the same at once. Each gets its number.
-pub fn at_once<T: Send>(threads: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    meanwhile(threads, act, || thread::sleep(Duration::from_millis(1)))
-}
-
-/// The same; something else is done again and again until they have ended.
-pub fn meanwhile<T: Send>(
-    threads: usize,
-    act: impl Fn(usize) -> T + Sync,
-    mut other: impl FnMut(),
-) -> Vec<T> {
-    thread::scope(|scope| {
-        let act = &act;
-        let threads: Vec<_> = (0..threads).map(|n| scope.spawn(move || act(n))).collect();
-        while !threads.iter().all(|thread| thread.is_finished()) {
-            other();
-        }
-        threads.into_iter().map(|thread| thread.join().expect("a thread")).collect()
-    })
 }

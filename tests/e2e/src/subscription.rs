@@ -1,7 +1,7 @@
 //! Subscriptions of one cluster to another.
 
 use crate::cluster::Cluster;
-use crate::query::bigint;
+use crate::query::{Run, bigint};
 use crate::wait::eventually;
 
 impl Cluster {
@@ -16,7 +16,7 @@ impl Cluster {
         let connection = publisher.connection(database);
         let statement =
             format!("CREATE SUBSCRIPTION {name} CONNECTION '{connection} user=postgres' {rest}");
-        self.connect_to(database).batch_execute(&statement).expect("a subscription");
+        self.connect_to(database).run(&statement);
     }
 
     /// Waits until every table of every subscription was copied, and follows its publisher.

@@ -78,6 +78,11 @@ impl Page {
         blocks
     }
 
+    /// The first block that has this text.
+    pub fn block(&self, mark: &str) -> String {
+        self.blocks().into_iter().find(|block| block.text.contains(mark)).expect(mark).text
+    }
+
     /// Returns the examples `expression` → `result` of the text.
     pub fn examples(&self) -> Vec<(String, String)> {
         let mut examples = Vec::new();

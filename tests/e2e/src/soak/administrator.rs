@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use postgres::NoTls;
-use snowflake_e2e::{NEXT, bigint, eventually};
+use snowflake_e2e::{NEXT, Run, bigint, eventually};
 
 use crate::Soak;
 use crate::clients::{Receipt, Role, Session};
@@ -83,7 +83,7 @@ impl Soak {
         let required = self.shared.required();
         let waits = required != 0 && required & !self.up() == 0;
         if !waits {
-            session.client.batch_execute("SET synchronous_commit = local").expect("set");
+            session.client.run("SET synchronous_commit = local");
         }
         let found = session.commit(&self.shared, |client| client.query_opt(query, &[]));
         let (row, kept) = found.map_err(|error| match error.as_db_error() {
@@ -102,7 +102,7 @@ impl Soak {
     fn error_of(&self, statement: &str) -> String {
         let mut client = self.primary.config().connect(NoTls).expect("the primary is up");
         // A statement that is not refused must not wait.
-        client.batch_execute("SET synchronous_commit = local").expect("set");
+        client.run("SET synchronous_commit = local");
         match client.batch_execute(statement) {
             Ok(()) => String::new(),
             Err(error) => error.as_db_error().expect("an error of the server").message().to_owned(),

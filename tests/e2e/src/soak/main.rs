@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
 use snowflake_e2e::{
-    Cluster, PARALLEL_SAFE, Stopped, bigint, bigints, create_orders, eventually, seed, signal,
+    Cluster, PARALLEL_SAFE, Run, Stopped, bigint, bigints, create_orders, eventually, seed, signal,
 };
 
 use clients::{KINDS, Receipt, Role, SOURCE, Shared, client};
@@ -133,8 +133,8 @@ impl Soak {
             .set("autovacuum_naptime", "5s")
             .start();
         create_orders(&primary);
-        primary.connect().batch_execute(SOURCE).expect("a table");
-        primary.connect().batch_execute(PARALLEL_SAFE).expect("altered");
+        primary.run(SOURCE);
+        primary.run(PARALLEL_SAFE);
         let standbys = [0, 1].map(|number| standby_of(&primary, number, 0));
         let shared = Arc::new(Shared::default());
         let clients = (0..CLIENTS)
@@ -322,10 +322,10 @@ impl Soak {
 
     /// Checks the promise for the IDs that the promoted server does not know of.
     fn judge(&mut self, client: &mut Client, promoted: usize) {
-        client.batch_execute("SET synchronous_commit = local").expect("set");
+        client.run("SET synchronous_commit = local");
         let floor = bigint(client, "SELECT snowflake_max(snowflake_floor())");
         for gid in bigints(client, "SELECT gid::bigint FROM pg_prepared_xacts") {
-            client.batch_execute(&format!("ROLLBACK PREPARED '{gid}'")).expect("rolled back");
+            client.run(&format!("ROLLBACK PREPARED '{gid}'"));
         }
         // The standby might have lost the confirmation of a jump.
         let confirm = "SELECT snowflake_confirm('clock')::int::bigint";
@@ -353,7 +353,7 @@ impl Soak {
                 self.found.unpromised.insert(id);
             }
         }
-        client.batch_execute("TRUNCATE orders").expect("truncated");
+        client.run("TRUNCATE orders");
         self.shared.highest.fetch_min(highest, SeqCst);
     }
 
@@ -395,7 +395,7 @@ impl Soak {
             .chain(KINDS.into_iter().zip(done))
             .map(|(name, count)| format!("{count} {name}"))
             .collect();
-        let waits = bigint(&mut self.primary.connect(), "SELECT waits FROM pg_stat_snowflake");
+        let waits = self.primary.bigint("SELECT waits FROM pg_stat_snowflake");
         println!(
             "{} min: {} IDs, {waits} waits since the last start, {} duplicates, {} more among those \
              that were lost and not promised, {} IDs whose commits waited for the standby that was \

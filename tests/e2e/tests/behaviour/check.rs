@@ -2,20 +2,13 @@
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, NEXT, Register, Run, bigint, check, create_orders, error_of, eventually, failing,
+    Cluster, NEXT, Register, Run, assert_check, check, create_orders, error_of, eventually, failing,
 };
-
-#[track_caller]
-fn assert_well(client: &mut Client, name: &str) {
-    let (ok, detail, hint) = check(client, name);
-    assert!(ok, "{name}: {detail} {hint:?}");
-}
 
 /// Asserts that the row is not well, that it says so, and that it says what to do.
 #[track_caller]
 fn assert_not_well(client: &mut Client, name: &str, what: &str, advice: &str) {
-    let (ok, detail, hint) = check(client, name);
-    assert!(!ok && detail.contains(what), "{name}: {detail}");
+    let hint = assert_check(client, name, false, what);
     assert!(hint.contains(advice), "{name}: {hint:?}");
 }
 
@@ -107,7 +100,7 @@ fn a_standby_whose_clock_is_ahead_shows_on_both_sides() {
     eventually("the standby sees it", || !check(&mut client, "clock").0);
     assert_not_well(&mut client, "clock", "ahead of that of the server", "before a promotion");
     // It would issue IDs, and log the difference.
-    assert_well(&mut client, VERDICT);
+    assert_check(&mut client, VERDICT, true, "");
 }
 
 /// The rows about clocks compare all that a server knows of, and blame the one that most differ from.
@@ -134,7 +127,7 @@ fn the_clock_that_differs_from_most_others_is_blamed() {
     let agrees = "agrees with 1 of 2 others, so those that differ are likelier wrong";
     eventually("the standby has one", || check(&mut on_standby, "clock").1.contains(agrees));
     assert_not_well(&mut on_standby, "clock", "ahead of that", "Set the clocks that differ right");
-    assert_well(&mut on_standby, STANDBYS);
+    assert_check(&mut on_standby, STANDBYS, true, "");
 }
 
 #[test]
@@ -158,9 +151,9 @@ fn an_identity_inside_of_the_data_directory_shows() {
     let mut client = cluster.connect();
     assert_not_well(&mut client, ORIGIN, "/data/postgresql.conf, line ", "outside the data");
     // It is a warning: IDs are issued.
-    assert_well(&mut client, VERDICT);
+    assert_check(&mut client, VERDICT, true, "");
     client.run("ALTER SYSTEM SET snowflake.worker_id = 3");
-    cluster.restart_with(&[]);
+    cluster.restart();
     // The other value is in force when somebody resets this one.
     let auto = "/postgresql.auto.conf, line 3";
     for what in ["snowflake.worker_id = 9 in ", "snowflake.worker_id: ", auto] {
@@ -184,20 +177,15 @@ fn an_identity_inside_of_the_data_directory_shows() {
 #[test]
 fn an_identity_outside_of_the_data_directory_is_well() {
     let builder = Cluster::builder();
-    let mut cluster =
-        builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
+    let mut cluster = builder.without_identity().create();
     cluster.set_identity_outside(4);
     cluster.start_again();
     cluster.run("CREATE EXTENSION snowflake");
-    let assert_from = |cluster: &Cluster, origin: &str| {
-        let (ok, detail, _) = check(&mut cluster.connect(), ORIGIN);
-        assert!(ok && detail.contains(origin), "{detail}");
-    };
-    assert_from(&cluster, "/identity.conf, line 2.");
+    assert_check(&mut cluster.connect(), ORIGIN, true, "/identity.conf, line 2.");
     cluster.stop();
     let arguments = ["-c", "snowflake.worker_id=4", "-c", "snowflake.datacenter_id=5"];
     cluster.start_with(&arguments).expect("a start");
-    assert_from(&cluster, "snowflake.worker_id: command line");
+    assert_check(&mut cluster.connect(), ORIGIN, true, "snowflake.worker_id: command line");
 }
 
 #[test]
@@ -206,12 +194,12 @@ fn an_error_in_one_row_hides_no_other() {
     let standby = primary.standby();
     primary.run("CREATE ROLE ordinary LOGIN; REVOKE SELECT ON pg_trigger FROM PUBLIC");
     let role = "SELECT count(*) FROM pg_roles WHERE rolname = 'ordinary'";
-    eventually("the role is there", || bigint(&mut standby.connect(), role) == 1);
+    eventually("the role is there", || standby.bigint(role) == 1);
     for server in [&primary, &standby] {
         let mut ordinary = server.connect_as("ordinary", "postgres");
         let expected = "Not checked, because of an error: permission denied for table pg_trigger.";
         assert_eq!(check(&mut ordinary, "twins"), (false, expected.into(), String::new()));
-        assert_well(&mut ordinary, VERDICT);
+        assert_check(&mut ordinary, VERDICT, true, "");
         // The transaction goes on.
         let mut transaction = ordinary.transaction().expect("a transaction");
         for _ in 0..3 {
@@ -229,7 +217,7 @@ fn keys_without_a_register_show() {
     let mut client = cluster.connect();
     // A new server has tables without rows.
     assert_eq!(check(&mut client, "register").1, "There is none. The first ID creates it.");
-    assert_well(&mut client, "register");
+    assert_check(&mut client, "register", true, "");
     client.run("INSERT INTO orders DEFAULT VALUES");
     cluster.stop();
     std::fs::remove_file(Register::path(&cluster)).expect("the register");
@@ -237,7 +225,7 @@ fn keys_without_a_register_show() {
     let mut client = cluster.connect();
     let table = "But the table public.orders, whose";
     assert_not_well(&mut client, "register", table, "set_floor('...')");
-    assert_well(&mut client, VERDICT);
+    assert_check(&mut client, VERDICT, true, "");
     cluster.restart_with(&[("snowflake.start_after", "2026-01-01 00:00:00+00")]);
     let (ok, detail, _) = check(&mut cluster.connect(), "register");
     assert!(ok && detail.ends_with("and is after 2026-01-01 00:00:00+00."), "{detail}");
@@ -253,13 +241,13 @@ fn the_lead_of_promotions_shows() {
     second.promote();
     second.run(NEXT);
     // One promotion explains it.
-    assert_well(&mut second.connect(), "lead");
+    assert_check(&mut second.connect(), "lead", true, "");
     let third = second.standby();
     third.promote();
     third.run(NEXT);
     let mut client = third.connect();
     assert_not_well(&mut client, "lead", "ahead of the clock", "several promotions");
-    assert_well(&mut client, VERDICT);
+    assert_check(&mut client, VERDICT, true, "");
 }
 
 /// The lead that is refused has a margin in it, in which no ID was issued.

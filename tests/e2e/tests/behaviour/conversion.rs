@@ -1,16 +1,13 @@
 //! Printed conversions beside other sessions, of many tables, and in dumps. What one session sees is in
 //! `tests/scenarios/conversion`.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use postgres::Client;
 use postgres::error::SqlState;
-use snowflake_e2e::{
-    Cluster, Run, StopOnDrop, assert_distinct, bigint, dump_text, error_of, values,
-};
+use snowflake_e2e::{Cluster, Run, assert_distinct, beside, bigint, dump_text, error_of, values};
 
 /// Prints a script, and executes it in a transaction.
 fn execute(client: &mut Client, print: &str) -> Result<(), postgres::Error> {
@@ -40,32 +37,26 @@ fn an_application_goes_on_while_its_schema_is_converted_to_and_fro() {
          GRANT SELECT, INSERT, DELETE ON ALL TABLES IN SCHEMA shop TO app;
          GRANT USAGE ON ALL SEQUENCES IN SCHEMA shop TO app",
     );
-    let stop = AtomicBool::new(false);
-    let ids = Mutex::new([const { Vec::<i64>::new() }; 3]);
-    thread::scope(|scope| {
-        let stop_all = StopOnDrop(&stop);
-        let clients: Vec<_> = (0..4)
-            .map(|_| {
-                let mut client = cluster.connect_as("app", "postgres");
-                let (stop, ids) = (&stop, &ids);
-                scope.spawn(move || {
-                    while !stop.load(Relaxed) {
-                        // A plan of before a conversion knows the former types.
-                        let insert = "WITH o AS (INSERT INTO shop.orders DEFAULT VALUES RETURNING id),
-                            l AS (INSERT INTO shop.lines (order_id) SELECT id FROM o RETURNING id, order_id),
-                            p AS (INSERT INTO shop.logs (line_id, day) SELECT id, '2026-05-05' FROM l
-                                  RETURNING id, line_id)
-                            SELECT order_id::bigint, l.id, p.id FROM l, p";
-                        let row = client.query_typed(insert, &[]).expect("three rows");
-                        let mut ids = ids.lock().expect("not poisoned");
-                        (0..3).for_each(|table| ids[table].push(row[0].get(table)));
-                        drop(ids);
-                        client.run("BEGIN; INSERT INTO shop.logs_26 (day) VALUES ('2026-06-06');
-                            INSERT INTO shop.lines (order_id) SELECT NULL; COMMIT");
-                    }
-                })
-            })
-            .collect();
+    // A plan of before a conversion knows the former types.
+    let insert = "
+        WITH o AS (INSERT INTO shop.orders DEFAULT VALUES RETURNING id),
+        l AS (INSERT INTO shop.lines (order_id) SELECT id FROM o RETURNING id, order_id),
+        p AS (INSERT INTO shop.logs (line_id, day) SELECT id, '2026-05-05' FROM l RETURNING id)
+        SELECT order_id::bigint, l.id, p.id FROM l, p";
+    let work = |_, stop: &AtomicBool| {
+        let mut client = cluster.connect_as("app", "postgres");
+        let mut ids = [const { Vec::<i64>::new() }; 3];
+        while !stop.load(Relaxed) {
+            let row = client.query_typed(insert, &[]).expect("three rows");
+            (0..3).for_each(|table| ids[table].push(row[0].get(table)));
+            client.run(
+                "BEGIN; INSERT INTO shop.logs_26 (day) VALUES ('2026-06-06');
+                 INSERT INTO shop.lines (order_id) SELECT NULL; COMMIT",
+            );
+        }
+        ids
+    };
+    let (ids, ()) = beside(4, work, || {
         let mut owner = cluster.connect_as("shop", "postgres");
         for _ in 0..TIMES {
             for print in ["conversion", "reversion"] {
@@ -77,17 +68,16 @@ fn an_application_goes_on_while_its_schema_is_converted_to_and_fro() {
                 thread::sleep(Duration::from_millis(20));
             }
         }
-        drop(stop_all);
-        clients.into_iter().for_each(|client| client.join().expect("a client"));
     });
-    for (table, ids) in ["orders", "lines", "logs"].iter().zip(ids.into_inner().expect("ids")) {
+    for (number, table) in ["orders", "lines", "logs"].iter().enumerate() {
+        let ids: Vec<_> = ids.iter().flat_map(|client| client[number].iter().copied()).collect();
         println!("{} keys of {table} while it was converted {TIMES} times", ids.len());
         assert!(ids.iter().any(|id| *id > 1 << 40) && ids.iter().any(|id| *id < 1 << 40));
         assert_distinct(ids);
     }
     let same = "SELECT count(*) = count(DISTINCT id) FROM shop.logs";
-    assert!(snowflake_e2e::value::<bool>(&mut cluster.connect(), same));
-    assert!(!cluster.log().contains("deadlock detected"), "{}", cluster.log());
+    assert!(cluster.value::<bool>(same));
+    cluster.assert_not_logged("deadlock detected");
 }
 
 /// Bigint keys are as they were before: defaults, sequences, their owners, comments and privileges.

@@ -54,5 +54,5 @@ fn keys_are_not_those_of_a_library_that_is_loaded_before() {
     let cluster = Cluster::builder().environment(before).start();
     create_orders(&cluster);
     cluster.run("ALTER TABLE orders ADD item text; COPY orders (item) FROM PROGRAM 'echo book'");
-    assert_ne!(bigint(&mut cluster.connect(), "SELECT id FROM orders"), 7);
+    assert_ne!(cluster.bigint("SELECT id FROM orders"), 7);
 }

@@ -24,7 +24,7 @@ fn assert_others_are_answered(cluster: &Cluster) -> Option<String> {
 fn others_take_ids_while_the_register_is_created() {
     let cluster = Cluster::start();
     let _client = DeafClient::take_an_id_when_full(&cluster);
-    assert!(cluster.log().contains("created the register"), "{}", cluster.log());
+    cluster.assert_logged("created the register");
     assert_eq!(assert_others_are_answered(&cluster), None);
 }
 
@@ -34,7 +34,7 @@ fn others_take_ids_while_the_clock_steps_ahead() {
     cluster.run(NEXT);
     cluster.set_clock("+1h");
     let _client = DeafClient::take_an_id_when_full(&cluster);
-    assert!(cluster.log().contains("the clock has jumped ahead"), "{}", cluster.log());
+    cluster.assert_logged("the clock has jumped ahead");
     // Beyond what is reserved.
     cluster.set_clock("+2h");
     assert_eq!(assert_others_are_answered(&cluster), None);
@@ -53,7 +53,7 @@ fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     set_mode(0o000);
     cluster.start_again();
     let _client = DeafClient::take_an_id_when_full(&cluster);
-    assert!(cluster.log().contains("could not open file"), "{}", cluster.log());
+    cluster.assert_logged("could not open file");
     assert_eq!(assert_others_are_answered(&cluster).as_deref(), Some("42501"));
     set_mode(0o600);
     assert_eq!(assert_others_are_answered(&cluster), None);
@@ -94,6 +94,6 @@ fn no_client_sees_what_is_for_the_log() {
     drop(client);
     assert_eq!(notices.iter().collect::<Vec<_>>(), []);
     for said in ["created the register", "the clock has jumped ahead"] {
-        assert!(cluster.log().contains(said), "{}", cluster.log());
+        cluster.assert_logged(said);
     }
 }

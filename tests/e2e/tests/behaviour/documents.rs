@@ -98,8 +98,7 @@ const KEY_OF_PAGES: &str = "000102030405060708090a0b0c0d0e0f\n";
 /// A server that is set up as the pages say.
 fn cluster_for_pages() -> Cluster {
     let builder = Cluster::builder().fake_clock().public_keys(KEY_OF_PAGES);
-    let mut cluster =
-        builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
+    let mut cluster = builder.without_identity().create();
     cluster.set_identity_outside(9);
     cluster.start_again();
     cluster.run("CREATE EXTENSION snowflake");

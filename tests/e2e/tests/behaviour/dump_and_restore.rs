@@ -1,13 +1,11 @@
 //! Objects that use the extension survive pg_dump and pg_restore.
 
-use std::fs;
-
 use postgres::Client;
-use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Dump, INSERT, NEXT, Programs, Run, bigint, dump_and_restore, error_of, explain,
-    new_directory, value,
+    Cluster, Dump, INSERT, NEXT, Programs, Run, bigint, dump_and_restore, explain, new_directory,
+    refusal, value,
 };
+use snowflake_repository::page;
 
 #[test]
 fn decoding_in_the_schema_survives() {
@@ -111,13 +109,11 @@ fn every_format_restores_what_uses_the_extension_in_another_schema() {
 #[test]
 fn a_server_restores_what_it_can() {
     let dump = Dump::of(&source(), "postgres", "source", "custom", &[]);
-    let mut cluster = Cluster::builder().unset("shared_preload_libraries").create();
-    cluster.start_again();
+    let mut cluster = Cluster::builder().unset("shared_preload_libraries").start_bare();
     dump.restore(&cluster, "postgres", "postgres", &["--exit-on-error"]).expect("restored");
     let mut client = cluster.connect();
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM orders"), ROWS);
-    let error = error_of(client.execute(INSERT, &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    let error = refusal(client.execute(INSERT, &[]));
     let message = "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs";
     assert_eq!(error.message(), message);
     cluster.restart_with(&[("shared_preload_libraries", "snowflake_pg")]);
@@ -125,23 +121,13 @@ fn a_server_restores_what_it_can() {
 
     let directory = new_directory();
     let programs = Programs::from_env().without_the_extension(directory.path());
-    let mut cluster =
-        Cluster::builder().programs(programs).unset("shared_preload_libraries").create();
-    cluster.start_again();
+    let cluster =
+        Cluster::builder().programs(programs).unset("shared_preload_libraries").start_bare();
     let said = dump.restore(&cluster, "postgres", "postgres", &[]).expect_err("errors");
     let first = said.lines().next().expect("errors");
     assert!(first.ends_with("ERROR:  extension \"snowflake\" is not available"), "{said}");
     let tables = "SELECT count(*) FROM pg_class WHERE relname IN ('orders', 'visits')";
-    assert_eq!(bigint(&mut cluster.connect(), tables), 0);
-}
-
-/// The query and the remedy of docs/operations.md: a block that begins like this.
-fn documented(beginning: &str) -> String {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operations.md");
-    let page = fs::read_to_string(page).expect("docs/operations.md");
-    let start = page.find(&format!("```console\n{beginning}")).expect("a block");
-    let block = &page[start + "```console\n".len()..];
-    block[..block.find("```").expect("the end of the block")].to_owned()
+    assert_eq!(cluster.bigint(tables), 0);
 }
 
 /// A server that does not know the floor would issue IDs again that ran ahead of the clock. The
@@ -165,7 +151,8 @@ fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
     let new = Cluster::start();
     let mut client = new.create_database("postgres", "restored");
     dump.restore(&new, "postgres", "restored", &["--exit-on-error"]).expect("restored");
-    let query = documented("SELECT max(snowflake_timestamp(o.id))");
+    let page = page("docs/operations.md");
+    let query = page.block("SELECT max(snowflake_timestamp(o.id))");
     let latest = format!("SELECT max::text FROM ({}) AS latest", query.replace(';', ""));
     let time_of_newest = format!("SELECT snowflake_timestamp({newest})::text");
     let expected: String = value(&mut client, &time_of_newest);
@@ -176,7 +163,7 @@ fn restored_keys_ahead_of_the_clock_are_found_and_passed() {
     // An ID from before the remedy is smaller.
     assert!(bigint(&mut client, NEXT) < newest);
 
-    let remedy = documented("SELECT snowflake_set_floor('");
+    let remedy = page.block("SELECT snowflake_set_floor('");
     let given = remedy.split('\'').nth(1).expect("a time");
     client.run(&remedy.replace(given, &expected));
     assert!(bigint(&mut client, NEXT) > newest);

@@ -240,9 +240,7 @@ fn pg_upgrade_and_dumps_carry_each_former_release_over() {
         names.push(name);
     }
     old.stop();
-    let mut new = Cluster::builder().create();
-    new.upgrade_from(&old);
-    new.start_again();
+    let new = Cluster::builder().start_upgraded_from(&old);
     for name in names {
         let mut client = new.connect_to(&name);
         client.run(UPDATE);

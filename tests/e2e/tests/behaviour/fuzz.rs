@@ -143,6 +143,6 @@ fn no_argument_leads_to_an_unexpected_error() {
         }
         println!("{name}({}): {succeeded} of {calls} succeeded", arguments.join(", "));
     }
-    assert!(!cluster.log().contains("PANIC"), "{}", cluster.log());
-    assert!(!cluster.log().contains("was terminated by signal"), "{}", cluster.log());
+    cluster.assert_not_logged("PANIC");
+    cluster.assert_not_logged("was terminated by signal");
 }

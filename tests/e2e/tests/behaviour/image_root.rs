@@ -64,9 +64,7 @@ fn a_server_finds_the_extension_in_the_tree() {
     assert!(bigint(&mut other, "SELECT snowflake_nextval()") > 0);
     dump_and_restore(&cluster, "postgres", "restored");
     cluster.stop();
-    let mut new = mounted(Cluster::builder().programs(bare), &image).create();
     // pg_upgrade looks for the library of all functions.
-    new.upgrade_from(&cluster);
-    new.start_again();
+    let new = mounted(Cluster::builder().programs(bare), &image).start_upgraded_from(&cluster);
     assert!(bigint(&mut new.connect_to("other"), "SELECT snowflake_nextval()") > 0);
 }

@@ -1,8 +1,9 @@
 //! Nothing decodes, or indexes, IDs by a layout that they were not issued under.
 
 use postgres::Client;
-use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, INSERT, NEXT, Run, bigint, check, error_of, eventually, value};
+use snowflake_e2e::{
+    Cluster, INSERT, NEXT, Run, assert_check, bigint, check, error_of, eventually, refusal, value,
+};
 
 const DECODE: &str = "SELECT snowflake_timestamp(1268118639732232192)";
 const CONFIRM: &str = "SELECT snowflake_confirm('layout')";
@@ -10,15 +11,14 @@ const REFUSED: &str = "IDs have been issued under another snowflake.epoch or oth
 
 /// Confirms the layout: whether there was something to confirm.
 fn confirm(cluster: &Cluster) -> bool {
-    value(&mut cluster.connect(), CONFIRM)
+    cluster.value(CONFIRM)
 }
 
 #[track_caller]
 fn assert_refused(cluster: &Cluster) {
     let mut client = cluster.connect();
     for query in [DECODE, "SELECT snowflake_min(now())", "SELECT snowflake_json(1)", DECODE] {
-        let error = error_of(client.query(query, &[]));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+        let error = refusal(client.query(query, &[]));
         assert_eq!(error.message(), REFUSED);
         assert!(error.hint().expect("a hint").contains("snowflake_confirm('layout')"));
     }
@@ -38,8 +38,7 @@ fn a_server_with_another_layout_does_not_decode() {
     cluster.restart_with(&[("snowflake.sequence_bits", "13")]);
     assert_refused(&cluster);
     let insert = "INSERT INTO orders VALUES (1268118639732232192)";
-    let error = error_of(cluster.connect().batch_execute(insert));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    refusal(cluster.connect().batch_execute(insert));
 
     // A superuser may decide otherwise.
     confirm(&cluster);
@@ -107,17 +106,16 @@ fn a_layout_confirmed_by_mistake_can_be_left() {
     };
     let mut standby = primary.standby_with(&[("snowflake.sequence_bits", "13")]);
     let floor = "SELECT count(snowflake_floor())";
-    eventually("the register is there", || bigint(&mut standby.connect(), floor) == 1);
+    eventually("the register is there", || standby.bigint(floor) == 1);
     assert_refused(&standby);
-    let before = bigint(&mut primary.connect(), NEXT);
+    let before = primary.bigint(NEXT);
     primary.stop();
     standby.promote();
     assert_refused(&standby);
     assert!(confirm(&standby));
     assert!(!confirm(&standby));
     standby.run(DECODE);
-    let (ok, detail, _) = check(&mut standby.connect(), "layout");
-    assert!(ok && detail.contains("No ID has been issued under them"), "{detail}");
+    assert_check(&mut standby.connect(), "layout", true, "No ID has been issued under them");
 
     // Under the one that IDs were issued under, nothing needs to be confirmed for the server. The
     // database is named, and confirming takes the other layout back.
@@ -128,7 +126,7 @@ fn a_layout_confirmed_by_mistake_can_be_left() {
     assert_refused(&standby);
     assert!(confirm(&standby));
     restart(&mut standby, "12");
-    assert!(bigint(&mut standby.connect(), NEXT) > before);
+    assert!(standby.bigint(NEXT) > before);
 
     // The first ID has ended it.
     restart(&mut standby, "13");
@@ -177,8 +175,7 @@ fn a_standby_without_the_confirmed_layout_names_it() {
     // After a promotion, IDs are refused, as the row says.
     drop(primary);
     standby.promote();
-    let error = error_of(standby.connect().query(NEXT, &[]));
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+    let error = refusal(standby.connect().query(NEXT, &[]));
     assert_eq!(error.message(), "another snowflake.epoch or other widths have been confirmed");
     assert!(error.detail().is_some_and(|detail| detail.starts_with(DETAIL)), "{error:?}");
     let error = error_of(standby.connect().query(CONFIRM, &[]));

@@ -5,7 +5,7 @@ use std::fs;
 use snowflake_e2e::{
     Cluster, NEXT, Register, Run, assert_increasing, bigint, new_directory, output,
 };
-use snowflake_repository::{Block, Page, page};
+use snowflake_repository::{Page, page};
 
 use super::documents::run_block;
 
@@ -66,12 +66,6 @@ const REPLACE: &str = r#"
         EXECUTE replace(pg_get_functiondef('create_logs_partition'::regproc), 'snowflake_min', 'id_min');
     END $do$"#;
 
-/// The functions that decode without the extension.
-fn plain_sql() -> Block {
-    let blocks = page("docs/reference.md").blocks();
-    blocks.into_iter().find(|block| block.text.contains("id_timestamp")).expect("functions")
-}
-
 /// A superuser leaves an awkward database, as the section of a page says.
 fn leave(section: &Page) {
     let cluster = Cluster::start();
@@ -80,7 +74,8 @@ fn leave(section: &Page) {
     let recipe = page("docs/recipes.md").section("Partition by time").blocks().swap_remove(0);
     client.run(&recipe.text);
     client.run(INSERT);
-    client.run(&plain_sql().text);
+    // The functions that decode without the extension.
+    client.run(&page("docs/reference.md").block("id_timestamp"));
     let same = "SELECT count(*) FROM \"My Shop\".orders
         WHERE id_timestamp(id) = snowflake_timestamp(id)
           AND id_min(created_at) = snowflake_min(created_at)
@@ -168,14 +163,14 @@ fn a_server_starts_without_the_files_if_nothing_names_them() {
     // It outlives the cluster, whose server is in it.
     let directory = new_directory();
     let mut cluster = Cluster::start();
-    bigint(&mut cluster.connect(), NEXT);
+    cluster.bigint(NEXT);
     cluster.kill();
     let register = Register::path(&cluster);
     fs::remove_file(&register).expect("the register");
     let without = cluster.programs().without_the_extension(directory.path());
     cluster.use_programs(without);
     assert!(cluster.try_start().is_err());
-    assert!(cluster.log().contains("could not access file \"snowflake_pg\""), "{}", cluster.log());
+    cluster.assert_logged("could not access file \"snowflake_pg\"");
     cluster.configure(&[("shared_preload_libraries", "")]);
     cluster.start_again();
     cluster.run("CHECKPOINT");

@@ -1,11 +1,10 @@
 //! docs/migrate.md: each part is followed to the letter, on a server of its own.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use postgres::Client;
-use snowflake_e2e::{Cluster, Run, StopOnDrop, bigint, bigints, eventually, failing, value};
+use postgres::{Client, NoTls};
+use snowflake_e2e::{Cluster, Run, beside, bigint, bigints, eventually, failing, value};
 use snowflake_repository::{Page, page};
 
 use super::documents::{MIGRATIONS, offset_to, run_block};
@@ -41,7 +40,7 @@ fn follow(heading: &str, cluster: &mut Cluster) {
                 let unquoted =
                     settings.iter().map(|(name, value)| (*name, value.trim_matches('\'')));
                 cluster.configure(&unquoted.collect::<Vec<_>>());
-                cluster.restart_with(&[]);
+                cluster.restart();
             }
             _ => {}
         }
@@ -50,14 +49,8 @@ fn follow(heading: &str, cluster: &mut Cluster) {
 
 /// A server that has never had the extension.
 fn server_before() -> Cluster {
-    let builder = Cluster::builder()
-        .fake_clock()
-        .unset("shared_preload_libraries")
-        .unset("snowflake.datacenter_id")
-        .unset("snowflake.worker_id");
-    let mut cluster = builder.create();
-    cluster.start_again();
-    cluster
+    let builder = Cluster::builder().fake_clock().without_identity();
+    builder.unset("shared_preload_libraries").start_bare()
 }
 
 #[test]
@@ -75,19 +68,18 @@ fn every_part_with_statements_is_followed() {
 fn uuid_keys_are_replaced_while_a_client_inserts() {
     let mut cluster = Cluster::start();
     follow("From UUID keys", &mut cluster);
-    let (stop, written) = (AtomicBool::new(false), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        let mut unchanged = cluster.connect();
-        let (stop, written) = (&stop, &written);
-        scope.spawn(move || {
-            let insert = "INSERT INTO customers (name) VALUES ('unchanged') RETURNING id::text";
-            while !stop.load(Ordering::Relaxed) {
-                let id: String = value(&mut unchanged, insert);
-                unchanged.run(&format!("INSERT INTO invoices VALUES ('{id}', 40)"));
-                written.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        let _stop = StopOnDrop(stop);
+    let written = AtomicUsize::new(0);
+    let config = cluster.config();
+    let insert = |_, stop: &AtomicBool| {
+        let mut unchanged = config.connect(NoTls).expect("a session");
+        let insert = "INSERT INTO customers (name) VALUES ('unchanged') RETURNING id::text";
+        while !stop.load(Ordering::Relaxed) {
+            let id: String = value(&mut unchanged, insert);
+            unchanged.run(&format!("INSERT INTO invoices VALUES ('{id}', 40)"));
+            written.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    beside(1, insert, || {
         let writes = || {
             let before = written.load(Ordering::Relaxed);
             eventually("it writes", || written.load(Ordering::Relaxed) > before + 10);
@@ -173,7 +165,7 @@ fn ids_of_pgedges_extension_and_ours_stay_apart() {
     let ids = bigints(&mut client, "SELECT id FROM orders ORDER BY id");
     assert_eq!(ids[..3], [1, 136169504773246976, 413334082185859072]);
     // Where their setting was left, the server starts, but a reload reports it.
-    assert!(cluster.log().contains("invalid configuration parameter name \"snowflake.node\""));
+    cluster.assert_logged("invalid configuration parameter name \"snowflake.node\"");
     cluster.reload();
     eventually("the reload reports an error", || cluster.log().contains("contains errors"));
 
@@ -207,7 +199,7 @@ fn ids_of_instagrams_functions_and_ours_stay_apart() {
          INSERT INTO shard5.photos (title) SELECT 'new' FROM generate_series(1, 500)",
     );
     let until = "SELECT extract(year FROM ends)::bigint FROM snowflake_status";
-    assert_eq!(bigint(&mut cluster.connect(), until), 2046);
+    assert_eq!(cluster.bigint(until), 2046);
 }
 
 /// A process of an application that makes IDs of Discord's layout itself, as datacenter 1 and worker
@@ -234,16 +226,12 @@ fn ids_of_applications_and_ours_stay_apart() {
     );
     follow("From generators in applications", &mut cluster);
     assert_eq!(failing(&mut cluster.connect()), [""; 0]);
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let mut application = cluster.connect();
-        let stop = &stop;
-        scope.spawn(move || insert_own_ids(&mut application, stop));
-        let _stop = StopOnDrop(stop);
+    let insert = |_, stop: &AtomicBool| insert_own_ids(&mut cluster.connect(), stop);
+    beside(1, insert, || {
         let mut client = cluster.connect();
         let insert = "INSERT INTO messages (body) VALUES ('default')";
         (0..1000).for_each(|_| client.run(insert));
     });
     let count = "SELECT count(*) FROM messages WHERE body = 'own'";
-    assert!(bigint(&mut cluster.connect(), count) > 100);
+    assert!(cluster.bigint(count) > 100);
 }

@@ -81,7 +81,7 @@ fn an_observed_lead_is_no_jump_of_the_clock() {
     assert!(bigint(&mut client, NEXT) > seen);
     let steps = "SELECT steps_held + steps_reused + steps_refused FROM pg_stat_snowflake";
     assert_eq!(bigint(&mut client, steps), 0, "the record explains the lead");
-    assert!(!cluster.log().contains("jumped"), "{}", cluster.log());
+    cluster.assert_not_logged("jumped");
 }
 
 /// An ID with this server's own identity that it has not issued is a twin's, or was lost with WAL.
@@ -101,11 +101,7 @@ fn an_own_id_from_elsewhere_is_counted_as_a_twins() {
     // One within the reservation, for which nothing has to be written.
     assert!(observe(&mut client, next + (1 << 22)));
     assert_eq!(twins(&mut client), 2);
-    assert!(
-        cluster
-            .log()
-            .contains("was observed, and is above the last one that this server has issued.")
-    );
+    cluster.assert_logged("was observed, and is above the last one that this server has issued.");
     let far = bigint(&mut client, "SELECT snowflake_make(now() + interval '1 hour', 5, 9, 0)");
     assert!(!observe(&mut client, far));
     assert_eq!(twins(&mut client), 3);
@@ -156,5 +152,5 @@ fn the_trigger_never_stops_a_replica() {
     client.run(&insert);
     assert_eq!(bigint(&mut client, "SELECT count(*) FROM posts"), 1);
     assert_eq!(refused(&mut client), 1);
-    assert!(cluster.log().contains("of a replicated row was not followed: "), "{}", cluster.log());
+    cluster.assert_logged("of a replicated row was not followed: ");
 }

@@ -1,6 +1,7 @@
 //! Public IDs by the function of their page.
 
 use snowflake_e2e::{Cluster, Run, explain, value};
+use snowflake_repository::page;
 
 /// Two keys, as a file has them.
 pub const ONE: &str = "000102030405060708090a0b0c0d0e0f\n";
@@ -16,10 +17,9 @@ fn the_index_of_the_primary_key_serves_the_function_of_the_page() {
          INSERT INTO orders (item) SELECT 'book' FROM generate_series(1, 10000);
          ANALYZE orders",
     );
-    let page = include_str!("../../../../docs/public-ids.md");
-    let (_, definitions) = page.split_once("CREATE VIEW public_orders").expect("a view");
-    let (definitions, _) = definitions.split_once("SELECT * FROM public_order(").expect("a use");
-    client.run(&format!("CREATE VIEW public_orders{definitions}"));
+    let block = page("docs/public-ids.md").block("CREATE VIEW public_orders");
+    let (definitions, _) = block.split_once("SELECT * FROM public_order(").expect("a use");
+    client.run(definitions);
     let name: String = value(&mut client, "SELECT snowflake_to_public(max(id), 'ord') FROM orders");
     let of_view = format!("SELECT * FROM public_orders WHERE public_id = '{name}'");
     assert!(explain(&mut client, &of_view).contains("Seq Scan"));

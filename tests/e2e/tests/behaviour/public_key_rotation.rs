@@ -75,9 +75,8 @@ pub const OF_TWO: &str = "0c3900f7";
 #[test]
 fn no_lookup_fails_in_the_order_of_the_page() {
     let servers = servers();
-    let [old, of_standby]: [String; 2] = servers
-        .each_ref()
-        .map(|server| value(&mut server.connect(), "SELECT snowflake_to_public(7)"));
+    let [old, of_standby]: [String; 2] =
+        servers.each_ref().map(|server| server.value("SELECT snowflake_to_public(7)"));
     assert_eq!(old, of_standby);
     // Both servers look the old name up all the while, as long as the old key is there.
     let is_old_key_there = AtomicBool::new(true);

@@ -12,8 +12,8 @@ use std::thread;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Means, Run, bigint, error_of, eventually, is_root, new_directory, output, signal,
-    skip, value, values,
+    Cluster, Means, Run, bigint, error_of, eventually, is_root, new_directory, output, refusal,
+    signal, skip, value, values,
 };
 
 use crate::public_ids::{ONE, TWO};
@@ -157,7 +157,7 @@ fn a_bad_file_changes_nothing_on_a_reload() {
         eventually("the worker has read the file", || failed(cluster) > files);
         files += 1;
         assert_said(&cluster.log(), what, reason);
-        assert!(cluster.log().contains("The keys from before remain in use."));
+        cluster.assert_logged("The keys from before remain in use.");
         assert_eq!(name(&mut client), before, "{what}");
         let (ok, detail) = check(&mut client);
         assert!(!ok && detail.contains("They are from before"), "{what}: {detail}");
@@ -186,7 +186,7 @@ fn keys_change_on_a_reload_without_a_restart() {
     let second = name(&mut client);
     assert_ne!(second, first);
     assert!(reads(&mut client, &first) && reads(&mut client, &second));
-    assert!(cluster.log().contains("public IDs have 2 keys, the first with fingerprint"));
+    cluster.assert_logged("public IDs have 2 keys, the first with fingerprint");
 }
 
 /// Which file it is, and whether there is a worker that reads it again, is fixed at the start.
@@ -198,14 +198,13 @@ fn the_file_is_chosen_at_the_start() {
     assert!(!has_worker(&cluster));
     cluster.write_public_keys(ONE);
     let file = cluster.public_key_file();
-    cluster.configure(&[("snowflake.public_key_file", &file.to_string_lossy())]);
-    cluster.reload();
+    cluster.reload_with(&[("snowflake.public_key_file", &file.to_string_lossy())]);
     let refused = "parameter \"snowflake.public_key_file\" cannot be changed without restarting";
     eventually("the reload refuses it", || cluster.log().contains(refused));
     assert_eq!(check(&mut client).1, "There are no keys.");
     let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
     assert!(error.hint().is_some_and(|hint| hint.contains("restart the server")), "{error}");
-    cluster.restart_with(&[]);
+    cluster.restart();
     let mut client = cluster.connect();
     assert!(check(&mut client).1.starts_with("There is 1 key."));
     assert!(has_worker(&cluster));
@@ -235,11 +234,10 @@ fn keys_are_read_again_after_a_crash() {
         fs::remove_file(cluster.public_key_file()).expect("a file");
         cluster.crash_a_backend();
         let mut client = cluster.connect();
-        let error = error_of(client.batch_execute("SELECT snowflake_to_public(1)"));
-        assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+        refusal(client.batch_execute("SELECT snowflake_to_public(1)"));
         let expected = (false, "There are no keys: their file cannot be used.".to_owned());
         assert_eq!(check(&mut client), expected);
-        assert!(cluster.log().contains("Public IDs have no keys until the file can be used."));
+        cluster.assert_logged("Public IDs have no keys until the file can be used.");
     }
 }
 

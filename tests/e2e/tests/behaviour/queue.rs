@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, NEXT, Run, StopOnDrop, assert_distinct, assert_increasing, at_once,
+    Cluster, ClusterBuilder, NEXT, Run, assert_distinct, assert_increasing, at_once, beside,
     bigint, bigints, create_orders, eventually, interruption, meanwhile, patience, value, within,
 };
 
@@ -21,26 +21,16 @@ const TWENTY: &str = "SELECT count(snowflake_nextval()) FROM generate_series(1, 
 
 /// So many sessions take one ID after the other until `act` is over. Returns how many they took, and
 /// what `act` returns.
-fn beside<T>(cluster: &Cluster, sessions: usize, act: impl FnOnce() -> T) -> (i64, T) {
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let done = &done;
-        // The sessions end, whatever happens here.
-        let stop = StopOnDrop(done);
-        let work = move || {
-            let mut client = cluster.connect();
-            let mut taken = 0;
-            while !done.load(SeqCst) {
-                taken += bigint(&mut client, TWENTY);
-            }
-            taken
-        };
-        let sessions: Vec<_> = (0..sessions).map(|_| scope.spawn(work)).collect();
-        let result = act();
-        drop(stop);
-        let taken = sessions.into_iter().map(|session| session.join().expect("a session"));
-        (taken.sum(), result)
-    })
+fn beside_sessions<T>(cluster: &Cluster, sessions: usize, act: impl FnOnce() -> T) -> (i64, T) {
+    let work = |_, stop: &AtomicBool| {
+        let (mut client, mut taken) = (cluster.connect(), 0);
+        while !stop.load(SeqCst) {
+            taken += bigint(&mut client, TWENTY);
+        }
+        taken
+    };
+    let (taken, done) = beside(sessions, work, act);
+    (taken.iter().sum(), done)
 }
 
 /// The number of IDs that are ahead of the clock when they are returned.
@@ -51,7 +41,7 @@ const AHEAD: &str = "SELECT count(*) FROM (
 #[test]
 fn no_id_of_the_queue_is_returned_before_its_time() {
     let cluster = narrow().start();
-    assert_eq!(at_once(12, |_| bigint(&mut cluster.connect(), AHEAD)), [0; 12]);
+    assert_eq!(at_once(12, |_| cluster.bigint(AHEAD)), [0; 12]);
     let mut client = cluster.connect();
     let counted =
         "SELECT waits > 2900 AND wait_time > 0 AND sequence_overflows BETWEEN 2900 AND 6000
@@ -71,7 +61,7 @@ fn ids_of_the_queue_are_distinct_and_increase() {
     }
     let all = taken.concat();
     // No ID that was taken is lost.
-    let issued = bigint(&mut cluster.connect(), "SELECT issued FROM pg_stat_snowflake");
+    let issued = cluster.bigint("SELECT issued FROM pg_stat_snowflake");
     assert_eq!(issued, all.len() as i64);
     assert_distinct(all);
 }
@@ -82,7 +72,7 @@ fn the_lead_of_the_queue_is_not_shown() {
     let cluster =
         narrow().set("snowflake.max_backward_step", "0").set("snowflake.max_wait", "0").start();
     let mut client = cluster.connect();
-    let (_, [leads, polls, failed]) = beside(&cluster, 12, || {
+    let (_, [leads, polls, failed]) = beside_sessions(&cluster, 12, || {
         let until = Instant::now() + Duration::from_secs(2);
         let [mut leads, mut polls, mut failed] = [0; 3];
         while Instant::now() < until {
@@ -105,7 +95,7 @@ fn a_sleeper_shows_its_event_and_loses_its_id_when_it_is_canceled() {
     let (mut client, mut watcher) = (cluster.connect(), cluster.connect());
     client.run("SET statement_timeout = '2ms'");
     let mut own = 0;
-    let (others, ()) = beside(&cluster, 16, || {
+    let (others, ()) = beside_sessions(&cluster, 16, || {
         eventually("a session sleeps", || {
             let sleep = format!(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{event}' AND query = '{TWENTY}'"
@@ -134,20 +124,15 @@ fn a_sleeper_shows_its_event_and_loses_its_id_when_it_is_canceled() {
 #[test]
 fn a_clock_that_is_set_back_keeps_nobody_asleep() {
     let cluster = narrow().fake_clock().start();
-    let done = AtomicBool::new(false);
-    let taken = thread::scope(|scope| {
-        let (cluster, done) = (&cluster, &done);
-        let stop = StopOnDrop(done);
-        let work = move || {
-            let mut client = cluster.connect();
-            client.run("SET statement_timeout = '60s'");
-            let mut ids = Vec::new();
-            while !done.load(SeqCst) {
-                ids.push(bigint(&mut client, NEXT));
-            }
-            ids
-        };
-        let sessions: Vec<_> = (0..12).map(|_| scope.spawn(work)).collect();
+    let work = |_, stop: &AtomicBool| {
+        let (mut client, mut ids) = (cluster.connect(), Vec::new());
+        client.run("SET statement_timeout = '60s'");
+        while !stop.load(SeqCst) {
+            ids.push(bigint(&mut client, NEXT));
+        }
+        ids
+    };
+    let (taken, ()) = beside(12, work, || {
         let mut watcher = cluster.connect();
         for offset in ["-1h", "-2h", "-3h"] {
             thread::sleep(Duration::from_millis(500));
@@ -156,14 +141,12 @@ fn a_clock_that_is_set_back_keeps_nobody_asleep() {
             let before = bigint(&mut watcher, issued);
             eventually("IDs go on", || bigint(&mut watcher, issued) > before + 100);
         }
-        drop(stop);
-        sessions.into_iter().map(|session| session.join().expect("IDs")).collect::<Vec<_>>()
     });
     for ids in &taken {
         assert_increasing(ids);
     }
     assert_distinct(taken.concat());
-    let held = bigint(&mut cluster.connect(), "SELECT steps_held FROM pg_stat_snowflake");
+    let held = cluster.bigint("SELECT steps_held FROM pg_stat_snowflake");
     assert!(held >= 3, "{held} steps");
 }
 
@@ -172,7 +155,7 @@ fn a_clock_that_is_set_back_keeps_nobody_asleep() {
 fn a_call_for_several_ids_is_not_kept_from_them() {
     let cluster = narrow().start();
     let mut client = cluster.connect();
-    beside(&cluster, 32, || {
+    beside_sessions(&cluster, 32, || {
         let ids = within(patience(), move || bigints(&mut client, "SELECT snowflake_nextval(40)"));
         assert_increasing(&ids.expect("40 IDs"));
     });

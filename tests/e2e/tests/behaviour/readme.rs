@@ -13,8 +13,7 @@ use super::documents::run_block;
 /// environment can say.
 fn installed(blocks: &[Block]) -> Cluster {
     let builder = Cluster::builder().environment("HOST=db-1".into());
-    let mut cluster =
-        builder.unset("snowflake.datacenter_id").unset("snowflake.worker_id").create();
+    let mut cluster = builder.without_identity().create();
     let directory = cluster.directory().display().to_string();
     for block in blocks {
         let file = match &*block.language {
@@ -69,7 +68,6 @@ fn a_clone_does_not_start_before_it_has_an_identity() {
         [original.directory(), clone.directory()].map(|path| path.display().to_string());
     fs::write(&path, configuration.replace(&here, &there)).expect("postgresql.conf is writable");
     assert!(clone.try_start().is_err());
-    let log = clone.log();
-    assert!(log.contains("identity.conf"), "{log}");
-    assert!(log.contains("could not open"), "{log}");
+    clone.assert_logged("identity.conf");
+    clone.assert_logged("could not open");
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Run, as_server_user, calls_of, new_directory, value, values,
+    Cluster, ClusterBuilder, Run, as_server_user, calls_of, new_directory, values,
 };
 
 fn builder() -> ClusterBuilder {
@@ -209,6 +209,6 @@ fn where_the_reserve_is_used_up_a_session_ends() {
         detail.ends_with("DETAIL:  The reserve of the library snowflake_pg is used up."),
         "{detail}"
     );
-    assert!(value::<bool>(&mut cluster.connect(), "SELECT true"));
-    assert!(!cluster.log().contains("was terminated by signal"));
+    assert!(cluster.value::<bool>("SELECT true"));
+    cluster.assert_not_logged("was terminated by signal");
 }

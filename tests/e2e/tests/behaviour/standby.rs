@@ -7,7 +7,7 @@ use snowflake_e2e::{Cluster, INSERT, bigint, create_orders, error_of, eventually
 fn a_standby_does_not_generate() {
     let primary = Cluster::start();
     create_orders(&primary);
-    let last = bigint(&mut primary.connect(), INSERT);
+    let last = primary.bigint(INSERT);
     let standby = primary.standby();
     let mut reader = standby.connect();
     let rows = "SELECT count(*) FROM orders";

@@ -132,8 +132,8 @@ fn the_end_of_the_field_is_announced_at_start() {
             .set("snowflake.sequence_bits", "14")
             .start();
         match said {
-            Some(said) => assert!(cluster.log().contains(said), "{}", cluster.log()),
-            None => assert!(!cluster.log().contains("is used up"), "{}", cluster.log()),
+            Some(said) => cluster.assert_logged(said),
+            None => cluster.assert_not_logged("is used up"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Django, with keys of the page's `SnowflakeField` and with keys that have a `db_default`, in the
 //! two versions of it that are maintained.
 
-use snowflake_e2e::{bigint, bigints, values};
+use snowflake_e2e::{bigints, values};
 
 use crate::program::Program;
 
@@ -68,10 +68,10 @@ fn orders_and_cups() {
             printed.lines().partition(|line| line.starts_with("cup "));
         assert_eq!(program.assert_orders(&orders.join("\n")), 3);
         let time = "SELECT (snowflake_json(min(id)) ->> 'unix_ms')::bigint FROM orders";
-        let time = bigint(&mut program.cluster.connect(), time);
+        let time = program.cluster.bigint(time);
         assert!(printed.contains(&format!("\nint\nissued at {time}\n")), "{printed}");
         let wrong = "SELECT count(*) FROM orders WHERE created_at <> snowflake_timestamp(id)";
-        assert_eq!(bigint(&mut program.cluster.connect(), wrong), 0);
+        assert_eq!(program.cluster.bigint(wrong), 0);
         let query = "SELECT format('cup %s of %s', id, order_id) FROM cups ORDER BY id";
         let rows = program.cluster.connect().query(query, &[]).expect("cups");
         assert_eq!(cups, rows.iter().map(|row| row.get(0)).collect::<Vec<&str>>());

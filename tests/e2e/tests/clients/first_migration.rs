@@ -1,7 +1,7 @@
 //! `sql/hosted.sql` as the first migration of an application: the same one on a server that loads no
 //! library, on one that does, and in PGlite.
 
-use snowflake_e2e::{Cluster, Dump, assert_distinct, bigint, bigints, hosted_script, output};
+use snowflake_e2e::{Cluster, Dump, Run, assert_distinct, bigint, bigints, hosted_script, output};
 
 use snowflake_repository::page;
 
@@ -29,14 +29,9 @@ fn server(preloads: bool, worker: usize) -> Cluster {
         true => Cluster::builder()
             .set("snowflake.datacenter_id", "1")
             .set("snowflake.worker_id", &worker.to_string()),
-        false => Cluster::builder()
-            .unset("snowflake.datacenter_id")
-            .unset("snowflake.worker_id")
-            .set("shared_preload_libraries", ""),
+        false => Cluster::builder().without_identity().set("shared_preload_libraries", ""),
     };
-    let mut cluster = builder.create();
-    cluster.start_again();
-    cluster
+    builder.start_bare()
 }
 
 /// The rows that a migration printed, which are those of the table and came from this identity.
@@ -75,7 +70,7 @@ fn one_migration_runs_everywhere_and_rows_meet_in_one_table() {
             let mut session = program.cluster.connect();
             assert_eq!(bigint(&mut session, extensions), i64::from(preloads));
             // Once more, as from a console.
-            session.batch_execute(&script).expect("it runs again");
+            session.run(&script);
             let dump = Dump::of(&program.cluster, "postgres", "postgres", "custom", &DATA);
             dump.restore(&together, "postgres", "postgres", &["--exit-on-error"]).expect("rows");
             count += 3;

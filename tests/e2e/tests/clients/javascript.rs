@@ -1,7 +1,5 @@
 //! Clients of JavaScript programs.
 
-use snowflake_e2e::bigint;
-
 use crate::program::{Program, use_own_schema};
 
 /// node-postgres parses JSON, in which an ID is a number, so that its last digits are others.
@@ -36,7 +34,7 @@ fn drizzle() {
     assert!(again.contains("No changes detected"), "{again}");
     let printed = program.run("node orders.js");
     assert_eq!(program.assert_orders(&printed), 3);
-    let newest = bigint(&mut program.cluster.connect(), "SELECT max(id) FROM orders");
+    let newest = program.cluster.bigint("SELECT max(id) FROM orders");
     let shown = format!("bigint {{ id: {newest}n, item: 'sugar' }}");
     assert!(printed.lines().any(|line| line == shown), "{printed}");
 

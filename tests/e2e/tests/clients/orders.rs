@@ -1,7 +1,5 @@
 //! Programs that insert orders and print each as `item ID`, as the page of the clients shows it.
 
-use snowflake_e2e::bigint;
-
 use crate::program::{Program, row};
 
 /// A client, and the command that runs its program; how many orders it inserts, with how many
@@ -129,5 +127,5 @@ fn dbd_pg_finds_no_sequence() {
     );
     let expected = "No suitable column found for last_insert_id of table \"orders\"";
     assert!(said.contains(expected), "{said}");
-    assert_eq!(bigint(&mut program.cluster.connect(), "SELECT count(*) FROM orders"), 1);
+    assert_eq!(program.cluster.bigint("SELECT count(*) FROM orders"), 1);
 }

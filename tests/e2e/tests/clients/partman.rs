@@ -4,7 +4,7 @@
 use std::fs;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Means, bigint, lacks, skip};
+use snowflake_e2e::{Cluster, Means, Run, bigint, lacks, skip};
 
 use crate::program::source;
 
@@ -17,10 +17,10 @@ fn cluster() -> Option<Cluster> {
     }
     let cluster = Cluster::start();
     let create = "CREATE SCHEMA partman; CREATE EXTENSION pg_partman SCHEMA partman";
-    cluster.connect().batch_execute(create).expect("pg_partman");
+    cluster.run(create);
     let version = "SELECT count(*) FROM pg_extension WHERE extname = 'pg_partman'
         AND string_to_array(extversion, '.')::integer[] >= '{5,3}'";
-    if bigint(&mut cluster.connect(), version) == 0 {
+    if cluster.bigint(version) == 0 {
         skip(Means::Other("pg_partman 5.3"));
         return None;
     }
@@ -30,7 +30,7 @@ fn cluster() -> Option<Cluster> {
 fn create_events(client: &mut Client) {
     let recipe = source("pg_partman").join("events.sql");
     let recipe = fs::read_to_string(recipe).expect("the recipe");
-    client.batch_execute(&recipe).expect("a partitioned table");
+    client.run(&recipe);
 }
 
 /// The lower bounds of the partitions of `events`, without that of the default partition.
@@ -43,7 +43,7 @@ fn bounds(client: &mut Client) -> Vec<i64> {
 }
 
 fn maintain(client: &mut Client) {
-    client.batch_execute("CALL partman.run_maintenance_proc()").expect("maintenance");
+    client.run("CALL partman.run_maintenance_proc()");
 }
 
 /// Partitions begin at midnight. Maintenance makes those that come after the largest ID, and drops
@@ -53,7 +53,7 @@ fn partitions_of_a_day_begin_at_midnight() {
     let Some(cluster) = cluster() else { return };
     let mut client = cluster.connect();
     create_events(&mut client);
-    client.batch_execute("INSERT INTO events DEFAULT VALUES").expect("a row");
+    client.run("INSERT INTO events DEFAULT VALUES");
     let stray = "SELECT count(*) FROM ONLY events_default";
     assert_eq!(bigint(&mut client, stray), 0);
     maintain(&mut client);
@@ -66,7 +66,7 @@ fn partitions_of_a_day_begin_at_midnight() {
     }
 
     let later = format!("INSERT INTO events (id) SELECT max(id) + 3 * {DAY} FROM events");
-    client.batch_execute(&later).expect("a row of a later day");
+    client.run(&later);
     maintain(&mut client);
     let second = bounds(&mut client);
     assert!(second.starts_with(&first));
@@ -74,7 +74,7 @@ fn partitions_of_a_day_begin_at_midnight() {
     let retain = format!(
         "UPDATE partman.part_config SET retention = {DAY}::text, retention_keep_table = false"
     );
-    client.batch_execute(&retain).expect("a retention");
+    client.run(&retain);
     maintain(&mut client);
     let kept = bounds(&mut client);
     assert!(kept.len() < second.len() && second.ends_with(&kept), "{kept:?} of {second:?}");

@@ -175,7 +175,7 @@ pub fn use_own_schema(cluster: &Cluster) {
     let statements = "DROP TABLE IF EXISTS orders; DROP EXTENSION snowflake;
          CREATE SCHEMA tools; CREATE EXTENSION snowflake SCHEMA tools;
          ALTER DATABASE postgres SET search_path = public, tools";
-    cluster.connect().batch_execute(statements).expect("the extension is created there");
+    cluster.run(statements);
 }
 
 /// The path of a program, or of a file.

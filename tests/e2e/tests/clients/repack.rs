@@ -10,7 +10,7 @@ fn a_table_is_repacked_under_inserts() {
     }
     let cluster = Cluster::start();
     create_orders(&cluster);
-    cluster.connect().batch_execute("CREATE EXTENSION pg_repack").expect("an extension");
+    cluster.run("CREATE EXTENSION pg_repack");
     repack_under_inserts(&cluster, || {
         output(cluster.client_program("pg_repack").arg("--table=orders"));
     });

@@ -1,6 +1,6 @@
 //! Programs that ask the sequence of a key: the list of the page.
 
-use snowflake_e2e::{bigint, error_of};
+use snowflake_e2e::{Run, bigint, error_of};
 
 use crate::program::Program;
 
@@ -42,7 +42,7 @@ print(open(find_spec('pgmq').submodule_search_locations[0] + '/sql/pgmq.sql').re
             "SET snowflake.adopted_schemas = '{schemas}'; SELECT pgmq.create('{queue}');
              SELECT pgmq.send('{queue}', '{{}}'), pgmq.send('{queue}', '{{}}')"
         );
-        client.batch_execute(&send).expect("a queue");
+        client.run(&send);
     }
     for (queue, messages) in [("own", 2), ("adopted", 0), ("converted", 2)] {
         assert_eq!(bigint(&mut client, &total(queue)), messages, "{queue}");

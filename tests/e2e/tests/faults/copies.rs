@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use snowflake_e2e::{Cluster, archive_wal, assert_check, output};
+use snowflake_e2e::{Cluster, Run, archive_wal, assert_check, output};
 
 use super::{NEXT, archive, floor, recover, wait_until_heard};
 
@@ -21,7 +21,7 @@ const STARTS: [fn(&mut Cluster); 3] = [
 ];
 
 fn take(cluster: &Cluster) {
-    cluster.connect().batch_execute(NEXT).expect("an ID");
+    cluster.run(NEXT);
 }
 
 /// Asserts what the row says, before and after an ID.
@@ -55,8 +55,8 @@ fn copy_files(original: &mut Cluster) -> Cluster {
 fn a_clone_with_the_identity_of_its_original_shows() {
     let original = Cluster::start();
     take(&original);
-    let log = original.log();
-    assert!(log.contains("created the register") && log.contains("set a floor above"), "{log}");
+    original.assert_logged("created the register");
+    original.assert_logged("set a floor above");
     assert_row(&original, false);
     let copies = [(); 3].map(|()| original.base_backup(&[]));
     let later = floor(&original);
@@ -64,17 +64,16 @@ fn a_clone_with_the_identity_of_its_original_shows() {
 
     careless.start_again();
     assert_copy(&careless, true);
-    let log = careless.log();
     let line = "LOG:  snowflake IDs continue after a change: restored from a backup\n";
-    assert!(log.contains(line), "{log}");
-    assert!(log.contains("HINT:  If it was restored from a backup while the original"), "{log}");
-    careless.connect().batch_execute(SETTLE).expect("a floor");
+    careless.assert_logged(line);
+    careless.assert_logged("HINT:  If it was restored from a backup while the original");
+    careless.run(SETTLE);
     assert_copy(&careless, false);
 
     own.configure(&[("snowflake.worker_id", "10")]);
     own.start_again();
     assert_copy(&own, false);
-    assert!(!own.log().contains("HINT:  If it was restored"), "{}", own.log());
+    own.assert_not_logged("HINT:  If it was restored");
 
     // The time of the floor itself is what the backup says, too.
     told.configure(&[("snowflake.start_after", &later)]);
@@ -114,7 +113,7 @@ fn a_copy_does_not_forget_its_original() {
     second.restart_with(&[("snowflake.worker_id", "9")]);
     assert_copy(&second, true);
 
-    copy.connect().batch_execute(SETTLE).expect("a floor");
+    copy.run(SETTLE);
     assert_copy(&copy, false);
     for start in STARTS {
         start(&mut copy);
@@ -134,7 +133,6 @@ fn a_standby_of_a_copy_shows_once_it_is_promoted() {
     wait_until_heard(&standby);
     copy.kill();
     standby.promote();
-    standby.wait_until_primary();
     assert_copy(&standby, true);
 }
 
@@ -171,14 +169,14 @@ fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
     let [careless, own, told, restarted, standby] = [(); 5].map(|()| original.base_backup(&[]));
     let files = copy_files(&mut original);
     let mut client = original.connect();
-    client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
+    client.run("SELECT pg_create_restore_point('here')");
     // The floor of the original, after more IDs than what is recovered knows of.
-    client.batch_execute("SELECT pg_sleep(2); SELECT snowflake_nextval()").expect("an ID");
+    client.run("SELECT pg_sleep(2); SELECT snowflake_nextval()");
     let later = floor(&original);
     archive_wal(&mut client);
     let careless = recover(careless, &archive, &[]);
     assert_copy(&careless, true);
-    careless.connect().batch_execute(SETTLE).expect("a floor");
+    careless.run(SETTLE);
     assert_copy(&careless, false);
     for (copy, setting, is_told) in [
         (own, ("snowflake.worker_id", "10"), false),
@@ -193,7 +191,7 @@ fn a_recovery_to_a_point_in_time_without_a_floor_shows() {
     let mut restarted = recover(restarted, &archive, &[]);
     restarted.restart();
     assert_row(&restarted, true);
-    restarted.connect().batch_execute(SETTLE).expect("a floor");
+    restarted.run(SETTLE);
     restarted.restart();
     assert_copy(&restarted, false);
     // A standby that stops at a target is one, too.
@@ -248,7 +246,6 @@ fn some_copies_do_not_show() {
     let standby = original.standby();
     wait_until_heard(&standby);
     standby.promote();
-    standby.wait_until_primary();
     take(&original);
     assert_copy(&standby, false);
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use postgres::NoTls;
 use snowflake_e2e::{
-    Cluster, Journal, StopOnDrop, assert_distinct, bigint, eventually, process, signal,
+    Cluster, Journal, assert_distinct, beside, bigint, eventually, process, signal,
 };
 
 use super::{INSERT, NEXT, assert_rows, begin, create_orders, steps, take};
@@ -29,7 +29,7 @@ fn no_id_comes_back_without_full_page_writes() {
     let journal = Journal::new();
     for cycle in 0..4 {
         // A checkpoint writes the page, and the next change of it is in the WAL alone.
-        cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+        cluster.run("CHECKPOINT");
         journal.take_times(&cluster, INSERT, 100);
         cluster.crash(clock(cycle));
     }
@@ -55,7 +55,7 @@ fn no_id_comes_back_after_twenty_crashes_under_load() {
     let mut cluster = Cluster::builder().fake_clock().start();
     create_orders(&cluster);
     let (journal, inserted) = (Journal::new(), Journal::new());
-    let (config, stop) = (cluster.config(), AtomicBool::new(false));
+    let config = cluster.config();
     let mut slowest = Duration::ZERO;
     let crashes = || {
         for cycle in 0..CYCLES {
@@ -69,9 +69,8 @@ fn no_id_comes_back_after_twenty_crashes_under_load() {
         }
         journal.wait_for(200);
     };
-    thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
-        scope.spawn(|| make_checkpoints(&config, &stop));
+    let make_checkpoints = |_, stop: &AtomicBool| make_checkpoints(&config, stop);
+    beside(1, make_checkpoints, || {
         inserted.under_load(&config, 3, INSERT, || journal.under_load(&config, 1, NEXT, crashes));
     });
     let count = journal.check() + inserted.check();
@@ -116,7 +115,7 @@ fn no_id_comes_back_after_a_reservation_a_checkpoint_and_a_crash() {
     let (mut cluster, journal) = begin();
     for offset in ["-1h", "-2h", "-3h"] {
         take(&journal, &cluster);
-        cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+        cluster.run("CHECKPOINT");
         journal.take_times(&cluster, NEXT, 100);
         cluster.crash(offset);
         take(&journal, &cluster);

@@ -8,7 +8,7 @@ use std::{fs, thread};
 use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, Register, assert_check, bigint, error_of, eventually, within,
+    Cluster, Journal, Register, Run, assert_check, bigint, error_of, eventually, within,
 };
 
 use super::{Disk, NEXT, set_mode, take};
@@ -20,22 +20,20 @@ fn an_error_that_is_caught_does_not_stop_checkpoints() {
     set_mode(&global, 0o500);
     let mut client = cluster.connect();
     let mut transaction = client.transaction().expect("a transaction");
-    transaction
-        .batch_execute(
-            "DO $$ BEGIN
+    transaction.run(
+        "DO $$ BEGIN
                  PERFORM snowflake_nextval();
                  ASSERT false, 'an ID without a register';
              EXCEPTION WHEN insufficient_privilege THEN NULL;
              END $$",
-        )
-        .expect("caught");
+    );
     set_mode(&global, 0o700);
     let config = cluster.config();
     let checkpoint = within(Duration::from_secs(30), move || {
         config.connect(NoTls).expect("a session").batch_execute("CHECKPOINT")
     });
     checkpoint.expect("a checkpoint ends while the transaction goes on").expect("a checkpoint");
-    transaction.batch_execute(NEXT).expect("an ID");
+    transaction.run(NEXT);
     transaction.commit().expect("committed");
 }
 
@@ -50,11 +48,11 @@ fn a_full_disk_leaves_nothing_behind() {
         let error = error_of(client.query(NEXT, &[]));
         assert_eq!(error.code(), &SqlState::DISK_FULL, "{error}");
         assert!(!Register::path(&cluster).exists());
-        client.batch_execute("CHECKPOINT").expect("nobody asks it to sync a file that is gone");
+        client.run("CHECKPOINT");
     }
     fs::remove_file(&full).expect("root, or the owner");
     journal.take(&mut client, NEXT).expect("an ID");
-    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    client.run("CHECKPOINT");
     cluster.kill();
     cluster.start_again();
     take(&journal, &cluster);
@@ -88,7 +86,7 @@ fn a_register_that_a_session_creates_is_not_damaged() {
     let mut client = cluster.connect();
     let first = thread::spawn(move || bigint(&mut client, NEXT));
     eventually("the file is empty", || is_held_open(&cluster));
-    decoder.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
+    decoder.run("SELECT snowflake_timestamp(1)");
     let mut client = cluster.connect();
     let floor = thread::spawn(move || bigint(&mut client, FLOOR));
     let mut client = cluster.connect();
@@ -113,12 +111,12 @@ fn a_register_that_recovery_creates_is_not_damaged() {
     let standby = primary.standby();
     let (mut client, mut other) = (standby.connect(), standby.connect());
     let late = hold_open(&standby);
-    bigint(&mut primary.connect(), NEXT);
+    primary.bigint(NEXT);
     eventually("the file is empty", || is_held_open(&standby));
     for client in [&mut client, &mut other] {
         assert_eq!(bigint(client, FLOOR), 0);
         assert_check(client, "register", true, "There is none. The first ID creates it.");
-        client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
+        client.run("SELECT snowflake_timestamp(1)");
     }
     fs::remove_file(late).expect("root, or the owner");
     eventually("the register is there", || bigint(&mut client, FLOOR) == 1);

@@ -3,11 +3,9 @@
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, Journal, Register, bigint, error_of, eventually, output};
+use snowflake_e2e::{Cluster, Journal, Register, error_of, eventually, output, refusal};
 
-use super::{
-    NEXT, begin, begin_with, confirm, refusal, set_clock_back_to, set_floor, set_mode, take,
-};
+use super::{NEXT, begin, begin_with, confirm, set_clock_back_to, set_floor, set_mode, take};
 
 /// Asserts that the server issues nothing, and says of the register what is expected, and nothing
 /// else: the warnings of PostgreSQL are for the log.
@@ -108,7 +106,7 @@ fn a_deleted_register_is_created_again_and_logged() {
     delete(&mut cluster);
     cluster.set_clock("-1h");
     let set_floor = format!("SELECT snowflake_set_floor('{floor}')");
-    cluster.connect().batch_execute(&set_floor).expect("a floor");
+    cluster.run(&set_floor);
     take(&journal, &cluster);
     println!("{} IDs, of which {returned} came again without a floor", journal.check());
 }
@@ -119,7 +117,7 @@ fn a_register_deleted_under_a_running_server_is_recovered_from_the_wal() {
     fs::remove_file(Register::path(&cluster)).expect("the register");
     let error = error_of(cluster.connect().batch_execute("CHECKPOINT"));
     assert!(error.message().contains("checkpoint request failed"), "{error}");
-    assert!(cluster.log().contains("could not open file \"global/4294965250\""));
+    cluster.assert_logged("could not open file \"global/4294965250\"");
     cluster.crash("-1h");
     take(&journal, &cluster);
     journal.check();
@@ -218,6 +216,6 @@ fn no_id_comes_back_after_the_wal_could_not_be_written() {
     eventually("the PANIC", || cluster.log().contains("PANIC:  could not create file"));
     set_mode(&wal, 0o700);
     cluster.crash("+0");
-    assert!(bigint(&mut cluster.connect(), NEXT) > journal.highest());
+    assert!(cluster.bigint(NEXT) > journal.highest());
     journal.check();
 }

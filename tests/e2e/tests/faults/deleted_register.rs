@@ -4,10 +4,12 @@
 use std::{fs, thread};
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Register, assert_check, bigint, check, error_of, eventually};
+use snowflake_e2e::{
+    Cluster, Register, Run, assert_check, bigint, check, error_of, eventually, refusal,
+};
 
 use super::floor::{INDEX_SCANS_ALONE, SCANS};
-use super::{Disk, NEXT, begin, begin_with, confirm, refusal, set_mode, take};
+use super::{Disk, NEXT, begin, begin_with, confirm, set_mode, take};
 
 /// Asserts that the check and the floor say that the register was deleted. Returns the hint.
 #[track_caller]
@@ -35,17 +37,17 @@ fn ids_ahead_of_the_clock_do_not_come_back() {
     let (mut cluster, journal) = begin();
     let mut client = cluster.connect();
     cluster.set_clock("-10m");
-    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    client.run("CHECKPOINT");
     delete(&cluster);
     journal.take(&mut client, NEXT).expect("an ID");
-    client.batch_execute("CHECKPOINT").expect("a checkpoint that has nothing to write");
+    client.run("CHECKPOINT");
     let hint = assert_said(&mut client);
     // IDs are issued, as the last row says.
     assert_check(&mut client, "issues IDs", true, "This server issues IDs.");
     journal.take(&mut client, NEXT).expect("an ID");
-    client.batch_execute(statement(&hint)).expect("a floor");
+    client.run(statement(&hint));
     assert_check(&mut client, "register", true, "");
-    client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a register");
+    client.run("SELECT snowflake_floor(); CHECKPOINT");
     journal.take(&mut client, NEXT).expect("an ID");
     cluster.crash("-10m");
     take(&journal, &cluster);
@@ -67,7 +69,7 @@ fn a_clock_is_confirmed_before_the_register_is_written_again() {
         assert!(error.message().starts_with("the clock has jumped ahead by "), "{error}");
     }
     assert!(confirm(&cluster, "clock"));
-    client.batch_execute(set).expect("a floor");
+    client.run(set);
     journal.take(&mut client, NEXT).expect("an ID");
     assert_check(&mut client, "register", true, "");
     journal.check();
@@ -80,13 +82,13 @@ fn the_log_reports_the_deletion_with_the_next_reservation() {
     delete(&cluster);
     for offset in ["+10s", "+20s"] {
         cluster.set_clock(offset);
-        client.batch_execute(NEXT).expect("an ID");
+        client.run(NEXT);
     }
     let said = "LOG:  the register of snowflake IDs, \"global/4294965250\", was deleted while";
     assert_eq!(cluster.log().matches(said).count(), 1, "at most once a minute");
     let hint = assert_said(&mut client);
-    client.batch_execute(statement(&hint)).expect("a floor");
-    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    client.run(statement(&hint));
+    client.run("CHECKPOINT");
 }
 
 /// A session that had the file open writes its page to the new one: each process has closed the
@@ -96,24 +98,24 @@ fn nobody_writes_to_the_deleted_file() {
     let (mut cluster, journal) = begin_with(Cluster::builder().set("shared_buffers", "400kB"));
     let (mut writer, mut administrator) = (cluster.connect(), cluster.connect());
     journal.take(&mut writer, NEXT).expect("an ID");
-    administrator.batch_execute("CHECKPOINT").expect("a page that nobody has to write");
+    administrator.run("CHECKPOINT");
     // The writer has the file open, to the end of its transaction.
-    writer.batch_execute("BEGIN; SELECT snowflake_floor()").expect("a floor");
+    writer.run("BEGIN; SELECT snowflake_floor()");
     delete(&cluster);
     let hint = assert_said(&mut administrator);
-    administrator.batch_execute(statement(&hint)).expect("a floor");
+    administrator.run(statement(&hint));
     // The first ID looks for the file by its name, others do not.
     journal.take(&mut administrator, NEXT).expect("an ID");
     // The latest record is in the buffer pool alone, until the writer needs the buffer.
     cluster.set_clock("+1h");
     let before = fs::read(Register::path(&cluster)).expect("the register");
     journal.take(&mut writer, NEXT).expect("an ID");
-    writer.batch_execute(INDEX_SCANS_ALONE).expect("scans that use all buffers");
+    writer.run(INDEX_SCANS_ALONE);
     eventually("the page is in the new file", || {
-        writer.batch_execute(SCANS).expect("scans");
+        writer.run(SCANS);
         fs::read(Register::path(&cluster)).expect("the register") != before
     });
-    administrator.batch_execute("CHECKPOINT").expect("a checkpoint");
+    administrator.run("CHECKPOINT");
     cluster.crash("+0");
     take(&journal, &cluster);
     journal.check();
@@ -125,7 +127,7 @@ fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     let mut standby = primary.standby();
     let mut client = standby.connect();
     eventually("the register is on the standby", || check(&mut client, "register").0);
-    client.batch_execute("SELECT snowflake_floor(); CHECKPOINT").expect("a floor");
+    client.run("SELECT snowflake_floor(); CHECKPOINT");
     delete(&standby);
     let hint = assert_said(&mut client);
     assert!(hint.contains("on the primary"), "{hint}");
@@ -133,10 +135,10 @@ fn a_standby_reports_the_deletion_and_receives_the_file_again() {
     assert_check(&mut client, "issues IDs", false, issues);
     standby.kill();
     standby.start_again();
-    primary.connect().batch_execute(statement(&hint)).expect("a floor");
+    primary.run(statement(&hint));
     let mut client = standby.connect();
     let floor = "SELECT (extract(epoch FROM snowflake_floor()) * 1000)::bigint";
-    let expected = bigint(&mut primary.connect(), floor);
+    let expected = primary.bigint(floor);
     eventually("the register is on the standby", || {
         check(&mut client, "register").1 != "There is none. The first ID creates it."
     });
@@ -159,7 +161,7 @@ fn a_file_that_cannot_be_opened_is_a_row_of_the_check() {
     assert_check(&mut client, "register", false, denied);
     // IDs are issued, from what is in memory.
     assert_check(&mut client, "issues IDs", true, "This server issues IDs.");
-    client.batch_execute(NEXT).expect("an ID");
+    client.run(NEXT);
     set_mode(&path, 0o600);
     cluster.stop();
     set_mode(&path, 0o000);
@@ -182,7 +184,7 @@ fn a_file_that_was_just_created_is_not_reported_as_deleted() {
     let mut client = cluster.connect();
     let check = thread::spawn(move || assert_check(&mut client, "register", true, ""));
     eventually("the check has found no file", || cluster.data().join("waits").exists());
-    cluster.connect().batch_execute(NEXT).expect("an ID");
+    cluster.run(NEXT);
     fs::remove_file(&look).expect("root, or the owner");
     check.join().expect("a row that is well");
 }

@@ -4,12 +4,11 @@
 use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::thread;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Journal, Register, StopOnDrop, bigint, eventually};
+use snowflake_e2e::{Cluster, Journal, Register, Run, beside, bigint, eventually, refusal};
 
-use super::{NEXT, begin, begin_with, refusal, take};
+use super::{NEXT, begin, begin_with, take};
 
 const AN_HOUR_AGO: &str = "SELECT snowflake_set_floor(now() - interval '1 hour')";
 
@@ -31,11 +30,11 @@ fn zero(cluster: &Cluster) {
 /// Zeroes the page on disk, and waits until the server has seen that: its buffer is used for other
 /// pages meanwhile.
 fn zero_the_page(cluster: &Cluster, client: &mut Client) {
-    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    client.run("CHECKPOINT");
     zero(cluster);
-    client.batch_execute(INDEX_SCANS_ALONE).expect("set");
+    client.run(INDEX_SCANS_ALONE);
     eventually("the page is read from disk", || {
-        client.batch_execute(SCANS).expect("scans");
+        client.run(SCANS);
         client.query("SELECT snowflake_floor()", &[]).is_err()
     });
 }
@@ -56,7 +55,7 @@ fn a_page_that_was_zeroed_under_a_running_server_is_written_whole() {
         zero_the_page(&cluster, &mut client);
         assert_lowering_is_refused(&mut client);
         cluster.set_clock(clock);
-        client.batch_execute(record).expect("a higher floor, or an ID");
+        client.run(record);
         journal.take(&mut client, NEXT).expect("an ID");
         client.query("SELECT snowflake_floor()", &[]).expect("a whole page");
         cluster.restart_at("+0");
@@ -76,12 +75,12 @@ fn a_deleted_file_is_written_again() {
     assert_lowering_is_refused(&mut client);
     // Others go on meanwhile.
     take(&journal, &cluster);
-    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 hour')").expect("a floor");
-    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    client.run("SELECT snowflake_set_floor(now() + interval '1 hour')");
+    client.run("CHECKPOINT");
     cluster.crash("+10s");
     let ahead =
         "SELECT extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
-    let ahead = bigint(&mut cluster.connect(), ahead);
+    let ahead = cluster.bigint(ahead);
     assert!((3500..3700).contains(&ahead), "{ahead} s");
     take(&journal, &cluster);
     journal.check();
@@ -94,7 +93,7 @@ fn a_server_that_only_decoded_does_not_start_over() {
     let (mut cluster, journal) = begin();
     cluster.restart_at("-1h");
     let mut client = cluster.connect();
-    client.batch_execute("SELECT snowflake_timestamp(1)").expect("decoded");
+    client.run("SELECT snowflake_timestamp(1)");
     fs::remove_file(Register::path(&cluster)).expect("root, or the owner");
     let error = refusal(journal.take(&mut client, NEXT));
     assert!(error.message().ends_with("was deleted while the server runs"), "{error}");
@@ -105,26 +104,17 @@ fn a_server_that_only_decoded_does_not_start_over() {
 #[test]
 fn ids_taken_meanwhile_do_not_come_back() {
     let (cluster, journal) = with_few_buffers();
-    let stop = AtomicBool::new(false);
     let (mut set, mut refused) = (0, 0);
-    thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
-        for _ in 0..2 {
-            journal.client(scope, &cluster, NEXT, &stop);
+    let mut administrator = cluster.connect();
+    let evict = |_, stop: &AtomicBool| {
+        let mut evictor = cluster.connect();
+        evictor.run(INDEX_SCANS_ALONE);
+        while !stop.load(SeqCst) {
+            evictor.run(SCANS);
         }
-        let mut administrator = cluster.connect();
-        journal.wait_for(100);
-        let stop = &stop;
-        for _ in 0..2 {
-            let mut evictor = cluster.connect();
-            evictor.batch_execute(INDEX_SCANS_ALONE).expect("set");
-            scope.spawn(move || {
-                while !stop.load(SeqCst) {
-                    evictor.batch_execute(SCANS).expect("scans");
-                }
-            });
-        }
-        // Floors are set after the zeros were read. PostgreSQL 19 does that seldom.
+    };
+    // Floors are set after the zeros were read. PostgreSQL 19 does that seldom.
+    let set_floors = || {
         for round in 0..30_000 {
             if round >= 300 && set > 0 {
                 break;
@@ -143,6 +133,10 @@ fn ids_taken_meanwhile_do_not_come_back() {
             }
         }
         journal.wait_for(100);
+    };
+    journal.under_load(&cluster.config(), 2, NEXT, || {
+        journal.wait_for(100);
+        beside(2, evict, set_floors);
     });
     let ids = journal.check();
     println!("{set} floors set, {refused} refused, {ids} IDs");

@@ -1,7 +1,7 @@
 //! Messages for somebody who forgets a step: each on a server on which the step was left out, and on
 //! one on which it was not.
 
-use snowflake_e2e::{Cluster, assert_check, check, value};
+use snowflake_e2e::{Cluster, assert_check, check};
 
 use super::{NEXT, floor};
 
@@ -17,7 +17,7 @@ fn assert_well(copy: &Cluster, name: &str) {
 }
 
 fn take(cluster: &Cluster) {
-    cluster.connect().batch_execute(NEXT).expect("an ID");
+    cluster.run(NEXT);
 }
 
 /// An identity that all members share is a choice, so the row is well.
@@ -47,7 +47,7 @@ fn claims_that_contradict_the_identity_show() {
     let mut server = Cluster::start();
     take(&server);
     let execute = |server: &Cluster, call: &str| {
-        server.connect().batch_execute(&format!("SELECT {call}")).expect("a call");
+        server.run(&format!("SELECT {call}"));
     };
     assert_row(&server, "claims", true, "No claim in this database");
     execute(&server, "snowflake_claim_node('old', 5, 9)");
@@ -67,7 +67,7 @@ fn claims_that_contradict_the_identity_show() {
     let hint = assert_row(&server, "claims", false, "must start after");
     assert!(hint.contains("snowflake.start_after"), "{hint}");
     let claim = "SELECT start_after::text FROM snowflake_nodes WHERE name = 'new'";
-    let start_after: String = value(&mut server.connect(), claim);
+    let start_after: String = server.value(claim);
     server.restart_with(&[("snowflake.start_after", &start_after)]);
     assert_well(&server, "claims");
     take(&server);
@@ -78,7 +78,7 @@ fn claims_that_contradict_the_identity_show() {
 #[test]
 fn the_last_statement_of_a_procedure_shows_what_was_forgotten() {
     let answers = |cluster: &Cluster, condition: &str| -> Option<bool> {
-        value(&mut cluster.connect(), &format!("SELECT {condition} FROM snowflake_status"))
+        cluster.value(&format!("SELECT {condition} FROM snowflake_status"))
     };
     let mut old = Cluster::start();
     take(&old);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, assert_distinct, assert_increasing, bigint, bigints, eventually,
+    Cluster, Journal, Run, assert_distinct, assert_increasing, bigint, bigints, eventually,
     interruption, process,
 };
 
@@ -23,7 +23,7 @@ fn cluster() -> Cluster {
 /// Asserts that whatever was issued is behind the server after a crash, with the clock set back.
 fn assert_durable(mut cluster: Cluster, highest: i64) {
     cluster.crash("-1h");
-    let next = bigint(&mut cluster.connect(), NEXT);
+    let next = cluster.bigint(NEXT);
     assert!(next > highest, "{next} is not above {highest}");
 }
 
@@ -39,7 +39,7 @@ fn assert_goes_on(mut cluster: Cluster, journal: &Journal) {
 /// Lets the next ID begin above a new floor, so that it has to make a reservation.
 fn raise_floor(client: &mut Client, by: &str) {
     let raise = format!("SELECT snowflake_set_floor(snowflake_floor() + interval '{by}')");
-    client.batch_execute(&raise).expect("a floor");
+    client.run(&raise);
 }
 
 /// On the true clock: PostgreSQL's handler for timeouts reads the clock, and libfaketime's reading
@@ -55,7 +55,7 @@ fn an_interrupted_session_leaves_no_lock_behind() {
         let mut client = cluster.connect();
         let pid = process(&mut client);
         if round % 3 == 0 {
-            client.batch_execute("SET statement_timeout = 1").expect("set");
+            client.run("SET statement_timeout = 1");
         }
         thread::scope(|scope| {
             let taken = scope.spawn(|| {
@@ -101,7 +101,7 @@ fn a_signal_during_the_flush_of_a_reservation_loses_nothing() {
                 let journal = &journal;
                 taken.push(scope.spawn(move || {
                     if signal == "statement_timeout" {
-                        client.batch_execute("SET statement_timeout = 500").expect("set");
+                        client.run("SET statement_timeout = 500");
                     }
                     journal.take(client, NEXT)
                 }));
@@ -115,7 +115,7 @@ fn a_signal_during_the_flush_of_a_reservation_loses_nothing() {
             }
             if signal != "statement_timeout" {
                 for pid in &pids {
-                    watcher.batch_execute(&format!("SELECT {signal}({pid})")).expect("a signal");
+                    watcher.run(&format!("SELECT {signal}({pid})"));
                 }
             }
             for taken in taken {
@@ -165,8 +165,8 @@ fn four_sessions_that_have_to_reserve_at_once_share_a_reservation() {
 fn begin_and_reserve(before: &str, query: &str, expected: usize) {
     let mut cluster = cluster();
     let source = "CREATE TABLE source AS SELECT generate_series(1, 50000) AS n; ANALYZE source";
-    cluster.connect().batch_execute(source).expect("a table");
-    cluster.connect().batch_execute(PARALLEL_SAFE).expect("altered");
+    cluster.run(source);
+    cluster.run(PARALLEL_SAFE);
     let (mut ids, mut highest) = (Vec::new(), 0);
     for round in 0..4 {
         if round == 2 {
@@ -174,9 +174,9 @@ fn begin_and_reserve(before: &str, query: &str, expected: usize) {
         }
         cluster.set_clock(&format!("+{}s", round * 10));
         let mut client = cluster.connect();
-        client.batch_execute(before).expect("begun");
+        client.run(before);
         let taken = bigints(&mut client, query);
-        client.batch_execute("COMMIT").expect("committed");
+        client.run("COMMIT");
         assert_eq!(taken.len(), expected);
         assert!(taken.iter().all(|id| *id > highest));
         ids.extend(taken);
@@ -201,27 +201,24 @@ fn rows_that_are_applied_take_ids_of_the_subscriber() {
     let publisher =
         Cluster::builder().set("wal_level", "logical").set("snowflake.worker_id", "10").start();
     let mut source = publisher.connect();
-    source
-        .batch_execute(
-            "CREATE TABLE notes (note text PRIMARY KEY); CREATE PUBLICATION p FOR TABLE notes",
-        )
-        .expect("a publication");
+    source.run("CREATE TABLE notes (note text PRIMARY KEY); CREATE PUBLICATION p FOR TABLE notes");
     let subscriber = cluster();
     let mut target = subscriber.connect();
-    target
-        .batch_execute("CREATE TABLE notes (note text PRIMARY KEY, id bigint NOT NULL UNIQUE DEFAULT snowflake_nextval())")
-        .expect("a table");
+    target.run(
+        "CREATE TABLE notes
+             (note text PRIMARY KEY, id bigint NOT NULL UNIQUE DEFAULT snowflake_nextval())",
+    );
     subscriber.subscribe(&publisher, "postgres", "s", "PUBLICATION p");
     for round in 0..20 {
         let notes = format!("SELECT 'note {round} ' || n FROM generate_series(1, 50) AS n");
-        source.batch_execute(&format!("INSERT INTO notes {notes}")).expect("rows");
+        source.run(&format!("INSERT INTO notes {notes}"));
     }
     let applied = "SELECT count(*) FROM notes WHERE snowflake_worker_id(id) = 9";
     eventually("the rows are applied", || bigint(&mut target, applied) == 1000);
     let ids = bigints(&mut target, "SELECT id FROM notes ORDER BY id");
     assert_increasing(&ids);
     assert!(bigint(&mut target, NEXT) > *ids.last().expect("rows"));
-    target.batch_execute("DROP SUBSCRIPTION s").expect("dropped");
+    target.run("DROP SUBSCRIPTION s");
     let highest = bigint(&mut target, NEXT);
     assert_durable(subscriber, highest);
 }

@@ -4,9 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use snowflake_e2e::{
-    Cluster, Journal, Run, bigint, bigints, eventually, publishing, signal, value,
-};
+use snowflake_e2e::{Cluster, Journal, bigint, bigints, eventually, publishing, signal, value};
 
 use super::NEXT;
 
@@ -73,7 +71,7 @@ impl Scenario {
             .start();
         let publisher = (self.moved == Moved::ByRow).then(|| publisher_of(&primary));
         let standby = primary.standby_at("-1200s");
-        primary.connect().batch_execute(NEXT).expect("an ID");
+        primary.run(NEXT);
         // The reservation after a start is all that it has in advance.
         primary.restart_at(&format!("-{}s", self.lead));
         let mut client = primary.connect();
@@ -92,7 +90,7 @@ impl Scenario {
             if self.moved == (Moved::ByFloor { is_received: true }) {
                 let set = set_floor(&primary);
                 let is_there = format!("SELECT snowflake_floor() >= '{set}'");
-                eventually("the standby has it", || value(&mut standby.connect(), &is_there));
+                eventually("the standby has it", || standby.value(&is_there));
             }
             let last_sent = Instant::now();
             signal(sender, "STOP");
@@ -107,7 +105,7 @@ impl Scenario {
                 }
                 Moved::ByRow => {
                     let publisher = publisher.as_ref().expect("it was made");
-                    publisher.connect().run("INSERT INTO posts (body) VALUES ('')");
+                    publisher.run("INSERT INTO posts (body) VALUES ('')");
                     eventually("the row is there", || {
                         value(&mut client, "SELECT EXISTS (TABLE posts)")
                     });
@@ -138,8 +136,8 @@ fn publisher_of(primary: &Cluster) -> Cluster {
     let publisher = publishing("3").set("snowflake.sequence_bits", "4").fake_clock().start();
     publisher.set_clock("+9s");
     let table = "CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), body text)";
-    publisher.connect().run(&format!("{table}; CREATE PUBLICATION posts FOR TABLE posts"));
-    primary.connect().run(&format!(
+    publisher.run(&format!("{table}; CREATE PUBLICATION posts FOR TABLE posts"));
+    primary.run(&format!(
         "{table};
          CREATE TRIGGER observe BEFORE INSERT OR UPDATE OF id ON posts
              FOR EACH ROW EXECUTE FUNCTION snowflake_observe_rows('id');
@@ -153,7 +151,7 @@ fn publisher_of(primary: &Cluster) -> Cluster {
 /// Sets the floor 9 seconds ahead of the clock, and returns it.
 fn set_floor(primary: &Cluster) -> String {
     let set = "SELECT snowflake_set_floor(clock_timestamp() + interval '9 s')::text";
-    value(&mut primary.connect(), set)
+    primary.value(set)
 }
 
 const AHEAD: Scenario = Scenario {

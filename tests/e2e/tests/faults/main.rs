@@ -36,10 +36,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use postgres::Client;
-use postgres::error::{DbError, SqlState};
 use snowflake_e2e::{
     Cluster, ClusterBuilder, INSERT, Journal, NEXT, PARALLEL, PARALLEL_SAFE, assert_rows, bigint,
-    create_directory, create_orders, error_of, eventually, process, value,
+    create_directory, create_orders, eventually, process,
 };
 
 /// A server whose clock can be moved, and the journal with the ID that it has issued.
@@ -59,21 +58,13 @@ fn take(journal: &Journal, cluster: &Cluster) {
     journal.take(&mut cluster.connect(), NEXT).expect("an ID");
 }
 
-/// Returns the error of a statement that the server refuses until something is done about it.
-#[track_caller]
-fn refusal<T>(result: Result<T, postgres::Error>) -> DbError {
-    let error = error_of(result);
-    assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
-    error
-}
-
 /// Confirms, and returns whether there was something to confirm.
 fn confirm(cluster: &Cluster, what: &str) -> bool {
-    value(&mut cluster.connect(), &format!("SELECT snowflake_confirm('{what}')"))
+    cluster.value(&format!("SELECT snowflake_confirm('{what}')"))
 }
 
 fn floor(cluster: &Cluster) -> String {
-    value(&mut cluster.connect(), "SELECT snowflake_floor()::text")
+    cluster.value("SELECT snowflake_floor()::text")
 }
 
 /// Sets the highest ID of the journal as the floor.

@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::DirEntryExt;
 use std::path::PathBuf;
 
-use snowflake_e2e::{Cluster, Journal, Register, bigint, create_directory, give_to_server_user};
+use snowflake_e2e::{Cluster, Journal, Register, create_directory, give_to_server_user};
 
 use super::{Disk, INSERT, NEXT, assert_rows, create_orders};
 
@@ -37,7 +37,7 @@ impl Machine {
         let mut machine = Machine { cluster, _disk: disk };
         machine.keep_everything();
         machine.cluster.start_again();
-        machine.cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
+        machine.cluster.run("CREATE EXTENSION snowflake");
         machine
     }
 
@@ -96,7 +96,7 @@ impl Machine {
 
     /// Lets recovery begin after all that was written so far.
     fn checkpoint(&self) {
-        self.cluster.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+        self.cluster.run("CHECKPOINT");
     }
 }
 
@@ -136,10 +136,10 @@ fn nothing_that_was_issued_comes_again() {
 fn a_floor_that_creates_the_register_is_durable() {
     let mut machine = Machine::start();
     let floor = "SELECT snowflake_max(snowflake_set_floor(clock_timestamp() + interval '10 s'))";
-    let floor = bigint(&mut machine.cluster.connect(), floor);
+    let floor = machine.cluster.bigint(floor);
     machine.checkpoint();
     machine.lose_power("-1h");
-    let next = bigint(&mut machine.cluster.connect(), NEXT);
+    let next = machine.cluster.bigint(NEXT);
     assert!(next > floor, "{next} is not above {floor}");
 }
 

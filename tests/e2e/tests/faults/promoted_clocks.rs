@@ -4,10 +4,11 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use snowflake_e2e::{
-    Cluster, Register, Stopped, bigint, check, error_of, eventually, seconds_after, signal, value,
+    Cluster, Register, Run, Stopped, bigint, check, error_of, eventually, refusal, seconds_after,
+    signal, value,
 };
 
-use super::{NEXT, archive, begin, begin_with, confirm, fail_over, floor, refusal, take};
+use super::{NEXT, archive, begin, begin_with, confirm, fail_over, floor, take};
 
 const FORTY_DAYS: &str = "+40d";
 const CAUGHT_UP: &str =
@@ -38,7 +39,7 @@ fn standby(upstream: &Cluster, offset: &str) -> Cluster {
 #[track_caller]
 fn take_after_failover(primary: &mut Cluster, standby: &Cluster) -> String {
     fail_over(primary, standby);
-    standby.connect().batch_execute(NEXT).expect("an ID");
+    standby.run(NEXT);
     standby.log()
 }
 
@@ -67,7 +68,7 @@ fn confirm_clock(cluster: &Cluster) {
     // jump to be.
     thread::sleep(Duration::from_secs(5));
     let ahead = "SELECT extract(day FROM snowflake_timestamp(snowflake_nextval()) - now())::bigint";
-    assert_eq!(bigint(&mut cluster.connect(), ahead), 0);
+    assert_eq!(cluster.bigint(ahead), 0);
 }
 
 /// The walreceivers that try to connect after the primary's death do not erase what is known.
@@ -94,8 +95,7 @@ fn a_confirmation_right_after_a_promotion_works() {
         let standby = standby(&primary, offset);
         fail_over(&mut primary, &standby);
         confirm_clock(&standby);
-        let log = standby.log();
-        assert!(!log.contains("has followed no other one"), "{log}");
+        standby.assert_not_logged("has followed no other one");
     }
 }
 
@@ -108,7 +108,7 @@ fn a_clock_that_is_set_right_needs_no_confirmation() {
     fail_over(&mut primary, &standby);
     assert_refused(&standby, "ahead of that of the server that this one followed");
     standby.set_clock("+0");
-    standby.connect().batch_execute(NEXT).expect("an ID");
+    standby.run(NEXT);
 }
 
 #[test]
@@ -145,19 +145,18 @@ fn after_a_restart_the_clock_is_judged_by_the_register() {
     eventually("the register is there", || {
         bigint(&mut reader, "SELECT count(snowflake_floor())") == 1
     });
-    primary.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
+    primary.run("CHECKPOINT");
     primary.kill();
     eventually("all is replayed", || bigint(&mut reader, CAUGHT_UP) == 1);
-    reader.batch_execute("CHECKPOINT").expect("a restartpoint");
+    reader.run("CHECKPOINT");
     standby.stop();
     Register::set_another_boot(&standby);
     standby.start_again();
     standby.promote();
     // Forty days are beyond max_forward_step, which is logged, and not beyond a year.
-    standby.connect().batch_execute(NEXT).expect("an ID");
-    let log = standby.log();
-    assert!(log.contains("ahead of the last record of snowflake IDs"), "{log}");
-    assert!(log.contains("This server has followed no other one since it started"), "{log}");
+    standby.run(NEXT);
+    standby.assert_logged("ahead of the last record of snowflake IDs");
+    standby.assert_logged("This server has followed no other one since it started");
 }
 
 /// A primary dies, and a standby takes its place that got its WAL from an archive, and so no
@@ -170,8 +169,8 @@ fn promoted_from_an_archive(clock: &str) -> (Cluster, Cluster) {
     fs::write(standby.data().join("standby.signal"), "").expect("root, or the owner");
     standby.set_clock(clock);
     let mut client = primary.connect();
-    client.batch_execute("CREATE TABLE arrived (); SELECT snowflake_nextval()").expect("an ID");
-    client.batch_execute("SELECT pg_switch_wal()").expect("switched");
+    client.run("CREATE TABLE arrived (); SELECT snowflake_nextval()");
+    client.run("SELECT pg_switch_wal()");
     standby.start_again();
     let mut reader = standby.connect();
     eventually("the WAL is replayed", || reader.query("SELECT FROM arrived", &[]).is_ok());
@@ -188,7 +187,7 @@ fn without_a_primary_the_clock_is_judged_by_the_register() {
         [("+20s", "LOG:  the clock has jumped ahead by "), ("-1h", "timeline 1 to 2")]
     {
         let (standby, _primary) = promoted_from_an_archive(clock);
-        standby.connect().batch_execute(NEXT).expect("an ID");
+        standby.run(NEXT);
         let log = standby.log();
         for part in [
             line,
@@ -248,14 +247,14 @@ fn a_message_that_is_looked_at_late_counts_with_its_age() {
     let standby = standby(&primary, "+0");
     let mut reader = standby.connect();
     let worker = worker(&standby).expect("it runs on a standby");
-    let sender = bigint(&mut primary.connect(), "SELECT pid::bigint FROM pg_stat_replication");
+    let sender = primary.bigint("SELECT pid::bigint FROM pg_stat_replication");
     let worker = Stopped::new(worker);
     primary.set_clock("+1h");
     let sent = "SELECT (last_msg_send_time > now() + interval '30 minutes')::int::bigint
                 FROM pg_stat_wal_receiver";
     eventually("a message has come", || {
         let emit = "SELECT pg_logical_emit_message(true, '', '')";
-        primary.connect().batch_execute(emit).expect("a superuser");
+        primary.run(emit);
         bigint(&mut reader, sent) == 1
     });
     let sender = Stopped::new(sender);
@@ -278,7 +277,7 @@ fn without_a_message_the_log_does_not_deny_that_it_streamed() {
     let mut standby = standby(&primary, "+0");
     let streams = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'";
     eventually("it streams and has got no message", || {
-        primary.connect().batch_execute("SELECT pg_switch_wal()").expect("a superuser");
+        primary.run("SELECT pg_switch_wal()");
         let mut reader = standby.connect();
         eventually("all is replayed", || bigint(&mut reader, CAUGHT_UP) == 1);
         standby.restart();
@@ -308,7 +307,7 @@ fn a_change_of_the_identity_is_in_the_log() {
     cluster.restart_with(&[("snowflake.worker_id", "10")]);
     take(&journal, &cluster);
     let line = "LOG:  snowflake IDs continue after a change: worker 9 to 10";
-    assert!(cluster.log().contains(line), "{}", cluster.log());
+    cluster.assert_logged(line);
     cluster.crash("+0");
     take(&journal, &cluster);
     assert_eq!(cluster.log().matches("continue after a change").count(), 1);

@@ -79,7 +79,7 @@ fn no_id_comes_back_after_a_restart_of_the_standby() {
 #[test]
 fn no_id_comes_back_after_a_crash_of_the_standby() {
     let mut pair = Pair::new();
-    pair.standby.connect().batch_execute("CHECKPOINT").expect("a restartpoint");
+    pair.standby.run("CHECKPOINT");
     pair.standby.crash("-1h");
     pair.primary.kill();
     pair.promote_and_check();

@@ -1,17 +1,15 @@
 //! Copies of a cluster: point-in-time recovery, base backups, pg_rewind, pg_createsubscriber; and a
 //! server without the library.
 
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use snowflake_e2e::{
-    Cluster, Journal, Means, Register, archive_wal, assert_check, bigint, error_of, lacks, output,
-    value,
+    Cluster, Journal, Means, Register, Run, archive_wal, assert_check, bigint, error_of, lacks,
+    output, refusal, value,
 };
 
-use super::{
-    INSERT, NEXT, archive, begin, confirm, create_orders, recover, refusal, take, wait_for_rows,
-};
+use super::{INSERT, NEXT, archive, begin, confirm, create_orders, recover, take, wait_for_rows};
 
 /// Asserts that the next IDs are above all rows of the server's table.
 #[track_caller]
@@ -29,7 +27,7 @@ fn assert_above_rows(cluster: &Cluster, journal: &Journal) {
 /// Asserts that the next IDs are above all that the original issued.
 #[track_caller]
 fn assert_above_all(copy: &Cluster, journal: &Journal) {
-    assert!(bigint(&mut copy.connect(), NEXT) > journal.highest());
+    assert!(copy.bigint(NEXT) > journal.highest());
     assert_above_rows(copy, journal);
 }
 
@@ -75,7 +73,7 @@ fn a_base_backup_continues_above_what_it_holds() {
     // again.
     behind.set_clock("-1h");
     behind.start_again();
-    let next = bigint(&mut behind.connect(), NEXT);
+    let next = behind.bigint(NEXT);
     assert!(next > before, "{next} is not above {before}");
     assert_above_rows(&behind, &journal);
     let returned = journal.returned(&mut behind.connect());
@@ -94,7 +92,7 @@ fn point_in_time_recovery_continues_above_what_it_restores() {
     let copies = [(); 4].map(|()| cluster.base_backup(&[]));
     take_of_both(&cluster, &journal, 200);
     let mut client = cluster.connect();
-    client.batch_execute("SELECT pg_create_restore_point('here')").expect("a restore point");
+    client.run("SELECT pg_create_restore_point('here')");
     let before = journal.highest();
     take_of_both(&cluster, &journal, 100);
     let floor = journal.issue_beyond_the_floor(&mut client);
@@ -103,12 +101,12 @@ fn point_in_time_recovery_continues_above_what_it_restores() {
     let recover = |copy: Cluster, clock: &str, settings: &[(&str, &str)]| {
         copy.set_clock(clock);
         let copy = recover(copy, &archive, settings);
-        assert_eq!(bigint(&mut copy.connect(), "SELECT count(*) FROM orders"), 200);
+        assert_eq!(copy.bigint("SELECT count(*) FROM orders"), 200);
         copy
     };
     let [behind, covered, told, right] = copies;
     let behind = recover(behind, "-1h", &[]);
-    let next = bigint(&mut behind.connect(), NEXT);
+    let next = behind.bigint(NEXT);
     assert!(next > before, "{next} is not above {before}");
     assert_above_rows(&behind, &journal);
     let returned = journal.returned(&mut behind.connect());
@@ -125,34 +123,20 @@ fn point_in_time_recovery_continues_above_what_it_restores() {
 
 #[test]
 fn no_id_comes_back_after_pg_rewind_and_a_second_promotion() {
-    let mut first = Cluster::builder()
-        .set("wal_log_hints", "on")
-        .set("wal_keep_size", "1GB")
-        .fake_clock()
-        .start();
+    let builder = Cluster::builder().set("wal_log_hints", "on").set("wal_keep_size", "1GB");
+    let mut first = builder.fake_clock().start();
     create_orders(&first);
     let journal = Journal::new();
     let mut second = first.standby();
     take_of_both(&first, &journal, 200);
     wait_for_rows(&second, 200);
     second.promote();
-    second.wait_until_primary();
-    second.connect().batch_execute("CHECKPOINT").expect("a checkpoint");
     // Two primaries with one identity for a moment: only what the second one issues counts from
     // here on.
-    let rows = "INSERT INTO orders SELECT snowflake_nextval() FROM generate_series(1, 100)";
-    first.connect().batch_execute(rows).expect("rows");
+    first.run("INSERT INTO orders SELECT snowflake_nextval() FROM generate_series(1, 100)");
     first.stop();
     take_of_both(&second, &journal, 200);
-    let source = second.connection("postgres") + " user=postgres";
-    let mut rewind = first.programs().program("pg_rewind");
-    rewind.arg("--target-pgdata").arg(first.data());
-    output(rewind.arg(format!("--source-server={source}")));
-    // It has copied whom the second one followed, which counts for more than what is set below.
-    fs::write(first.data().join("postgresql.auto.conf"), "").expect("a file");
-    first.use_own_socket();
-    first.configure(&[("primary_conninfo", &source)]);
-    fs::write(first.data().join("standby.signal"), "").expect("a file");
+    first.rewind_to(&second);
     first.set_clock("-1h");
     first.start_again();
     wait_for_rows(&first, 400);
@@ -160,7 +144,6 @@ fn no_id_comes_back_after_pg_rewind_and_a_second_promotion() {
     journal.take_times(&second, NEXT, 200);
     second.kill();
     first.promote();
-    first.wait_until_primary();
     take(&journal, &first);
     assert_above_rows(&first, &journal);
     println!("a rewind, {} IDs", journal.check());
@@ -264,7 +247,7 @@ fn the_wal_of_reservations_is_small() {
     let mut cluster = Cluster::builder().set("autovacuum", "off").start();
     let mut client = cluster.connect();
     bigint(&mut client, NEXT);
-    client.batch_execute("CHECKPOINT; SELECT pg_switch_wal()").expect("a new segment");
+    client.run("CHECKPOINT; SELECT pg_switch_wal()");
     let position = "SELECT pg_current_wal_insert_lsn()::text";
     let start: String = value(&mut client, position);
     let begun = Instant::now();

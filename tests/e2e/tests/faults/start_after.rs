@@ -1,10 +1,10 @@
 //! `snowflake.start_after`: a server that takes over an identity begins above the floor of the one
 //! that had it.
 
-use snowflake_e2e::{Cluster, ClusterBuilder, Journal, assert_check, bigint, eventually, value};
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Run, assert_check, eventually, refusal};
 use snowflake_repository::page;
 
-use super::{NEXT, begin, floor, refusal, set_clock_back_to, take};
+use super::{NEXT, begin, floor, set_clock_back_to, take};
 
 /// The new server's clock is an hour behind. Clients may come as soon as it is up: there is no
 /// moment in which it issues old IDs.
@@ -16,10 +16,10 @@ fn an_identity_that_is_handed_over_issues_nothing_again() {
     let mut new = Cluster::builder().fake_clock().set("snowflake.start_after", &floor).create();
     new.set_clock("-1h");
     new.start_again();
-    new.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
+    new.run("CREATE EXTENSION snowflake");
     for round in 0..3 {
         take(&journal, &new);
-        assert!(!new.log().contains("was set back"), "{}", new.log());
+        new.assert_not_logged("was set back");
         // It stays in the configuration, and is passed by.
         if round == 0 {
             new.kill();
@@ -42,7 +42,7 @@ fn a_machine_that_is_replaced_under_its_name_needs_a_floor() {
     let registry = Cluster::start();
     let machine = || {
         let claim = "SELECT snowflake_claim_node('db-4')";
-        let lines: String = value(&mut registry.connect(), claim);
+        let lines: String = registry.value(claim);
         let settings = lines.lines().filter_map(|line| line.split_once(" = "));
         let set = |builder: ClusterBuilder, (name, value): (&str, &str)| {
             builder.set(name, value.trim_matches('\''))
@@ -58,7 +58,7 @@ fn a_machine_that_is_replaced_under_its_name_needs_a_floor() {
     };
     assert!(returned(&machine()) > 0);
     let release = "SELECT snowflake_release_node('db-4', issued_until => now(), fenced => true)";
-    registry.connect().batch_execute(release).expect("a release");
+    registry.run(release);
     assert_eq!(returned(&machine()), 0);
 }
 
@@ -71,20 +71,20 @@ fn before_the_first_id_the_floor_is_the_time_that_is_set() {
     let builder = Cluster::builder().set("max_worker_processes", "0");
     let primary = builder.set("snowflake.start_after", time).start();
     let is_set = format!("SELECT snowflake_floor() = '{time}'");
-    assert!(value::<bool>(&mut primary.connect(), &is_set));
+    assert!(primary.value::<bool>(&is_set));
     let standby = primary.standby();
-    primary.connect().batch_execute(NEXT).expect("an ID");
+    primary.run(NEXT);
     // Whoever has set it, as after pg_upgrade, has carried the floor over.
     let log = primary.log();
     let asks = log.contains("set a floor above them");
     assert!(log.contains("created the register of snowflake IDs") && !asks, "{log}");
     let floor = "SELECT coalesce((extract(epoch FROM snowflake_floor()) * 1000)::bigint, 0)";
-    let received = bigint(&mut primary.connect(), floor);
-    eventually("the standby has it", || bigint(&mut standby.connect(), floor) == received);
+    let received = primary.bigint(floor);
+    eventually("the standby has it", || standby.bigint(floor) == received);
     standby.promote();
-    assert_eq!(bigint(&mut standby.connect(), floor), received + 5000);
-    standby.connect().batch_execute(NEXT).expect("an ID");
-    assert!(bigint(&mut standby.connect(), floor) > received + 5000);
+    assert_eq!(standby.bigint(floor), received + 5000);
+    standby.run(NEXT);
+    assert!(standby.bigint(floor) > received + 5000);
 }
 
 /// Before the first ID, a floor may be set above it.
@@ -94,13 +94,13 @@ fn a_time_absurdly_far_ahead_is_refused_and_reported() {
         let mut cluster = Cluster::start();
         let mut client = cluster.connect();
         if has_issued {
-            client.batch_execute(NEXT).expect("an ID");
+            client.run(NEXT);
         }
         cluster.restart_with(&[("snowflake.start_after", "2070-01-01 00:00:00+00")]);
         client = cluster.connect();
         if has_issued {
             let set = "SELECT snowflake_set_floor(now() + interval '1 min')";
-            client.batch_execute(set).expect("a floor");
+            client.run(set);
         }
         let error = refusal(client.query(NEXT, &[]));
         assert!(error.message().starts_with("snowflake.start_after is "), "{error}");

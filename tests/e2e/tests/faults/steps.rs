@@ -3,11 +3,11 @@
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, Journal, assert_check, assert_increasing, bigint, bigints, eventually, seconds_after,
-    value,
+    Cluster, Journal, Run, assert_check, assert_increasing, bigint, bigints, eventually, refusal,
+    seconds_after, value,
 };
 
-use super::{NEXT, begin, begin_with, refusal, take};
+use super::{NEXT, begin, begin_with, take};
 
 type Settings = &'static [(&'static str, &'static str)];
 
@@ -45,7 +45,7 @@ fn expected(strategy: &str, step: i64) -> Outcome {
 /// Returns the outcome of the next ID.
 fn observed(journal: &Journal, cluster: &Cluster) -> Outcome {
     let mut client = cluster.connect();
-    client.batch_execute("SET statement_timeout = '1500ms'").expect("set");
+    client.run("SET statement_timeout = '1500ms'");
     let mut watcher = cluster.connect();
     // Milliseconds for which calls have waited for the clock, however slow the machine is. After a start,
     // an ID might be a few ahead. Where this call need not wait, those of other sessions need not.
@@ -225,5 +225,5 @@ fn a_burst_is_no_step_after_max_burst_was_lowered() {
     assert_increasing(&ids);
     let steps = "SELECT steps_held + steps_refused FROM pg_stat_snowflake";
     assert_eq!(bigint(&mut client, steps), 0);
-    assert!(!cluster.log().contains("set back"));
+    cluster.assert_not_logged("set back");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, Journal, assert_distinct, at_once, bigint, bigints, eventually, process, signal,
+    Cluster, Journal, Run, assert_distinct, at_once, bigint, bigints, eventually, process, signal,
 };
 
 use super::{NEXT, wait_in_commit};
@@ -20,7 +20,7 @@ fn pair() -> (Cluster, Cluster) {
         .set("snowflake.failover_margin", "0")
         .create();
     primary.start_with(&["-c", "synchronous_standby_names="]).expect("a start");
-    primary.connect().batch_execute("CREATE EXTENSION snowflake").expect("created");
+    primary.run("CREATE EXTENSION snowflake");
     let standby = primary.standby_at("-60s");
     primary.restart();
     let mut client = primary.connect();
@@ -40,7 +40,7 @@ fn without_answer(primary: &Cluster, standby: &mut Cluster) {
 /// A session that does not wait for the standby, and has taken an ID.
 fn watcher(primary: &Cluster) -> Client {
     let mut watcher = primary.connect();
-    watcher.batch_execute("SET synchronous_commit = local").expect("set");
+    watcher.run("SET synchronous_commit = local");
     take(&mut watcher);
     watcher
 }
@@ -64,7 +64,7 @@ fn ids_without_rows() -> usize {
     let (mut primary, standby) = pair();
     let journal = Journal::new();
     let sender = "SELECT pid::bigint FROM pg_stat_replication";
-    let sender = bigint(&mut primary.connect(), sender);
+    let sender = primary.bigint(sender);
     journal.under_load(&primary.config(), 2, NEXT, || {
         journal.wait_for(1000);
         signal(sender, "STOP");
@@ -75,7 +75,7 @@ fn ids_without_rows() -> usize {
     });
     standby.promote();
     let mut client = standby.connect();
-    client.batch_execute("SET synchronous_commit = local").expect("set");
+    client.run("SET synchronous_commit = local");
     let next = bigints(&mut client, "SELECT snowflake_nextval(200000)");
     let mut ids = journal.ids();
     ids.extend(&next);
@@ -92,7 +92,7 @@ fn sessions_wait_in_their_commits_as_synchronous_commit_says() {
     without_answer(&primary, &mut standby);
     let session = |commit: &str| {
         let mut client = primary.connect();
-        client.batch_execute(&format!("SET synchronous_commit = {commit}")).expect("set");
+        client.run(&format!("SET synchronous_commit = {commit}"));
         client
     };
     for commit in ["local", "off"] {
@@ -102,11 +102,11 @@ fn sessions_wait_in_their_commits_as_synchronous_commit_says() {
         .map(|commit| wait_in_commit(&primary, session(commit), commit, take).0);
     // A session that reads only does not wait, nor does one whose transaction goes on.
     let mut open = primary.connect();
-    open.batch_execute("SELECT 1; BEGIN; SELECT snowflake_nextval()").expect("an ID");
+    open.run("SELECT 1; BEGIN; SELECT snowflake_nextval()");
     assert!(stuck.iter().all(|taken| !taken.is_finished()));
     standby.start_again();
     let mut ids = stuck.map(|taken| taken.join().expect("an ID")).to_vec();
-    open.batch_execute("COMMIT").expect("committed");
+    open.run("COMMIT");
     ids.push(take(&mut primary.connect()));
     assert_distinct(ids);
 }
@@ -116,7 +116,7 @@ fn sessions_wait_in_their_commits_as_synchronous_commit_says() {
 fn an_id_without_a_row_is_above_the_horizon_of_an_older_snapshot() {
     let (primary, _standby) = pair();
     let mut old = primary.connect();
-    old.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT").expect("a snapshot");
+    old.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT");
     let id = take(&mut primary.connect());
     assert!(bigint(&mut old, "SELECT snowflake_horizon()") < id);
 }
@@ -125,7 +125,7 @@ fn an_id_without_a_row_is_above_the_horizon_of_an_older_snapshot() {
 fn without_names_nobody_waits_any_more() {
     let (primary, mut standby) = pair();
     let mut client = watcher(&primary);
-    client.batch_execute("RESET synchronous_commit").expect("reset");
+    client.run("RESET synchronous_commit");
     without_answer(&primary, &mut standby);
     let (stuck, _) = wait_in_commit(&primary, primary.connect(), "an ID", take);
     primary.reload_with(&[("synchronous_standby_names", "")]);
@@ -185,7 +185,7 @@ fn a_wait_for_the_standby_can_be_canceled() {
     without_answer(&primary, &mut standby);
     let next = |client: &mut Client| client.query(NEXT, &[]).map(drop);
     let (stuck, pid) = wait_in_commit(&primary, primary.connect(), "an ID", next);
-    watcher.batch_execute(&format!("SELECT pg_terminate_backend({pid})")).expect("a signal");
+    watcher.run(&format!("SELECT pg_terminate_backend({pid})"));
     assert!(stuck.join().expect("a thread").is_err());
     // The others go on.
     take(&mut watcher);

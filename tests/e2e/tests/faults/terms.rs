@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use snowflake_e2e::{Cluster, Journal, Members, assert_check, bigint, eventually, value};
+use snowflake_e2e::{Cluster, Journal, Members, assert_check, bigint, eventually, refusal, value};
 
-use super::{NEXT, confirm, refusal};
+use super::{NEXT, confirm};
 
 const MANY: &str = "SELECT snowflake_nextval(1000)";
 
@@ -25,14 +25,14 @@ fn lose_ids(members: &mut Members, journal: &Journal) {
 }
 
 fn floor_is_above(cluster: &Cluster, time: &str) -> bool {
-    value(&mut cluster.connect(), &format!("SELECT snowflake_floor() > '{time}'"))
+    cluster.value(&format!("SELECT snowflake_floor() > '{time}'"))
 }
 
 /// Others get a floor above the clock of the new primary, which has issued nothing.
 #[test]
 fn a_promotion_puts_the_floor_above_its_clock_without_an_id() {
     let mut members = Members::start("0");
-    members.leader().connect().batch_execute(NEXT).expect("an ID");
+    members.leader().run(NEXT);
     members.wait_for_standbys();
     // After the idle time, the floor that the others have is in the past.
     thread::sleep(LAG);
@@ -44,9 +44,8 @@ fn a_promotion_puts_the_floor_above_its_clock_without_an_id() {
     eventually("the floor comes", || floor_is_above(&members.members[2], &clock));
     assert_eq!(bigint(&mut client, "SELECT issued FROM pg_stat_snowflake"), 0);
     assert_eq!(bigint(&mut client, "SELECT reservations FROM pg_stat_snowflake"), 1);
-    let log = members.leader().log();
     let line = "LOG:  snowflake IDs continue after a change: timeline 1 to 2, worker 1 to 2";
-    assert!(log.contains(line), "{log}");
+    members.leader().assert_logged(line);
     // A start on the same timeline needs none.
     members.members[1].restart();
     let mut client = members.leader().connect();
@@ -59,7 +58,7 @@ fn a_promotion_puts_the_floor_above_its_clock_without_an_id() {
 #[test]
 fn a_promotion_reserves_when_its_clock_is_accepted() {
     let mut members = Members::start("0");
-    members.leader().connect().batch_execute(NEXT).expect("an ID");
+    members.leader().run(NEXT);
     members.members[1].set_clock("+40d");
     let mut standby = members.members[1].connect();
     eventually("a message has come", || {
@@ -93,7 +92,7 @@ fn lost_ids_do_not_return_where_the_primary_in_between_has_a_later_clock() {
     members.wait_for_standbys();
     eventually("the row tells of it", || {
         let query = "SELECT NOT ok FROM snowflake_check() WHERE name = 'clock'";
-        value(&mut members.members[0].connect(), query)
+        members.members[0].value(query)
     });
     assert_check(&mut members.members[0].connect(), "clock", false, "behind that of the server");
     members.members[1].kill();

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Programs, Register, bigint, output, value};
+use snowflake_e2e::{Cluster, ClusterBuilder, Journal, Programs, Register, output};
 
 use super::{INSERT, create_orders, floor, set_clock_back_to};
 
@@ -34,7 +34,7 @@ fn old_server() -> ClusterBuilder {
 
 fn go_on(cluster: &Cluster, journal: &Journal) {
     journal.take_times(cluster, INSERT, 100);
-    assert_eq!(bigint(&mut cluster.connect(), "SELECT count(*) FROM orders"), 200);
+    assert_eq!(cluster.bigint("SELECT count(*) FROM orders"), 200);
     println!("moved, {} IDs", journal.check());
 }
 
@@ -44,10 +44,8 @@ fn a_floor_that_is_carried_over_lasts_through_pg_upgrade() {
     let mut old = old_cluster(&journal);
     let floor = floor(&old);
     old.stop();
-    let mut new = Cluster::builder().fake_clock().create();
+    let mut new = Cluster::builder().fake_clock().start_upgraded_from(&old);
     println!("from PostgreSQL {} to {}", old.programs().major(), new.programs().major());
-    new.upgrade_from(&old);
-    new.start_again();
     assert_return(&new, &journal);
     new.stop();
     new.set_clock("-1h");
@@ -55,7 +53,7 @@ fn a_floor_that_is_carried_over_lasts_through_pg_upgrade() {
     new.configure(&[("snowflake.start_after", &floor)]);
     new.start_again();
     go_on(&new, &journal);
-    assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 1);
+    assert_eq!(new.bigint(IS_THE_SAME_LAYOUT), 1);
 }
 
 const IS_THE_SAME_LAYOUT: &str = "SELECT ok::int::bigint FROM snowflake_check()
@@ -67,19 +65,17 @@ const IS_THE_SAME_LAYOUT: &str = "SELECT ok::int::bigint FROM snowflake_check()
 fn another_layout_shows_after_pg_upgrade() {
     let mut old = old_server().set(BITS.0, BITS.1).start();
     create_orders(&old);
-    let id = bigint(&mut old.connect(), INSERT);
+    let id = old.bigint(INSERT);
     let time = |cluster: &Cluster| -> String {
-        value(&mut cluster.connect(), &format!("SELECT snowflake_timestamp({id})::text"))
+        cluster.value(&format!("SELECT snowflake_timestamp({id})::text"))
     };
     let issued = time(&old);
     old.stop();
-    let mut new = Cluster::builder().fake_clock().create();
-    new.upgrade_from(&old);
-    new.start_again();
-    assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 0);
+    let mut new = Cluster::builder().fake_clock().start_upgraded_from(&old);
+    assert_eq!(new.bigint(IS_THE_SAME_LAYOUT), 0);
     assert_ne!(time(&new), issued);
     new.restart_with(&[BITS]);
-    assert_eq!(bigint(&mut new.connect(), IS_THE_SAME_LAYOUT), 1);
+    assert_eq!(new.bigint(IS_THE_SAME_LAYOUT), 1);
     assert_eq!(time(&new), issued);
 }
 
@@ -91,7 +87,7 @@ fn a_floor_that_is_carried_over_lasts_through_dump_and_restore() {
     let file = old.directory().join("dump.sql");
     output(old.client_program("pg_dump").arg("--file").arg(&file));
     let mut new = Cluster::builder().fake_clock().start();
-    new.connect().batch_execute("DROP EXTENSION snowflake").expect("dropped");
+    new.run("DROP EXTENSION snowflake");
     let mut restore = new.client_program("psql");
     output(restore.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f"]).arg(&file));
     old.stop();
@@ -101,7 +97,7 @@ fn a_floor_that_is_carried_over_lasts_through_dump_and_restore() {
     fs::remove_file(Register::path(&new)).expect("the register");
     new.start_again();
     let set_floor = format!("SELECT snowflake_set_floor('{floor}')");
-    new.connect().batch_execute(&set_floor).expect("a floor");
+    new.run(&set_floor);
     new.set_clock("-1h");
     go_on(&new, &journal);
 }

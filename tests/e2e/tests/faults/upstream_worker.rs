@@ -13,7 +13,7 @@ fn a_standby_without_the_worker_shows() {
     let clock = |standby: &Cluster| check(&mut standby.connect(), "clock");
     for workers in ["0", "1", "2"] {
         let mut primary = Cluster::builder().set("max_worker_processes", workers).start();
-        primary.connect().batch_execute(NEXT).expect("an ID");
+        primary.run(NEXT);
         let standby = primary.standby();
         wait_until_heard(&standby);
         assert!(clock(&primary).0, "{workers}");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, explain, within};
+use snowflake_e2e::{Cluster, Run, explain, within};
 
 use super::{PARALLEL, PARALLEL_SAFE, wait_in_commit};
 
@@ -16,10 +16,8 @@ fn without_standby() -> Cluster {
         .set("synchronous_commit", "local")
         .set("synchronous_standby_names", "nobody")
         .start();
-    cluster
-        .connect()
-        .batch_execute(
-            "CREATE UNLOGGED TABLE unlogged (id bigint DEFAULT snowflake_nextval());
+    cluster.run(
+        "CREATE UNLOGGED TABLE unlogged (id bigint DEFAULT snowflake_nextval());
              CREATE TABLE source AS SELECT generate_series(1, 20000) AS n; ANALYZE source;
              CREATE PROCEDURE commits() LANGUAGE plpgsql AS $$
              BEGIN PERFORM snowflake_nextval(); COMMIT; END $$;
@@ -31,11 +29,10 @@ fn without_standby() -> Cluster {
              END $$;
              CREATE FUNCTION takes() RETURNS trigger LANGUAGE plpgsql AS $$
              BEGIN PERFORM snowflake_nextval(); RETURN NULL; END $$",
-        )
-        .expect("created");
+    );
     let mut client = cluster.connect();
-    client.batch_execute(PARALLEL_SAFE).expect("altered");
-    client.batch_execute(PARALLEL).expect("set");
+    client.run(PARALLEL_SAFE);
+    client.run(PARALLEL);
     let plan = explain(&mut client, "SELECT count(snowflake_nextval()) FROM source");
     assert!(plan.contains("Gather"), "{plan}");
     cluster
@@ -108,10 +105,10 @@ const AT_ONCE: &[(&str, &str)] = &[
 /// A session that has done this, and waits from now on.
 fn session(cluster: &Cluster, before: &str) -> Client {
     let mut client = cluster.connect();
-    client.batch_execute(&before.replace("@PARALLEL", PARALLEL)).expect(before);
+    client.run(&before.replace("@PARALLEL", PARALLEL));
     // Where the transaction goes on, it is the setting at its end that counts.
     if !before.contains("SET LOCAL") {
-        client.batch_execute("SET synchronous_commit = on").expect("set");
+        client.run("SET synchronous_commit = on");
     }
     client
 }
@@ -124,7 +121,7 @@ fn transactions_that_took_an_id_wait() {
         let act = |client: &mut Client| client.batch_execute(statement);
         let (done, pid) = wait_in_commit(&cluster, session(&cluster, before), &what, act);
         let cancel = format!("SELECT pg_cancel_backend({pid})");
-        cluster.connect().batch_execute(&cancel).expect("a signal");
+        cluster.run(&cancel);
         done.join().expect("a thread").expect("committed, with a warning");
     }
 }

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::process::Stdio;
 
 use snowflake_e2e::{
-    Cluster, Journal, Register, bigint, error_of, eventually, seconds_after, value,
+    Cluster, Journal, Register, Run, bigint, error_of, eventually, refusal, seconds_after, value,
 };
 
-use super::{NEXT, begin, confirm, refusal, take};
+use super::{NEXT, begin, confirm, take};
 
 const DECODE: &str = "SELECT snowflake_timestamp(1268118639732232192)";
 
@@ -29,9 +29,8 @@ fn a_server_whose_clock_is_before_the_epoch_starts_and_decodes() {
         cluster.configure(settings);
         cluster.set_clock(clock);
         cluster.start_again();
-        cluster.connect().batch_execute("CREATE EXTENSION snowflake").expect("the extension");
-        let log = cluster.log();
-        assert!(log.contains("LOG:  the clock is before snowflake.epoch"), "{log}");
+        cluster.run("CREATE EXTENSION snowflake");
+        cluster.assert_logged("LOG:  the clock is before snowflake.epoch");
         assert_before_epoch(&cluster);
         let standby = cluster.standby_at(clock);
         standby.connect().query(DECODE, &[]).expect("decoded");
@@ -171,7 +170,7 @@ fn a_floor_is_refused_as_long_as_the_clock_is() {
     // One that is right, and was confirmed, is no reason to refuse a floor.
     cluster.set_clock("+3d");
     assert!(confirm(&cluster, "clock"));
-    client.batch_execute("SELECT snowflake_set_floor(now() + interval '1 minute')").expect("set");
+    client.run("SELECT snowflake_set_floor(now() + interval '1 minute')");
     journal.take(&mut client, NEXT).expect("an ID");
     journal.check();
 }
@@ -185,7 +184,7 @@ fn a_floor_is_no_confirmation_of_the_clock() {
     let force = |time: &str| {
         let set =
             format!("SELECT snowflake_set_floor({time} + interval '1 second', force => true)");
-        cluster.connect().batch_execute(&set).expect("a floor");
+        cluster.run(&set);
     };
     assert_jump_is_refused(&cluster, &journal, 300.0);
     force("snowflake_floor()");
@@ -241,6 +240,6 @@ fn a_forced_floor_leaves_an_id_years_ahead_behind() {
     assert!(hint.contains("SELECT snowflake_set_floor(now(), force => true)"), "{hint}");
     assert!(hint.contains("the same IDs are issued again"), "{hint}");
     assert!(!hint.contains("max_backward_step") && !hint.contains("max_wait"), "{hint}");
-    client.batch_execute("SELECT snowflake_set_floor(now(), force => true)").expect("a floor");
+    client.run("SELECT snowflake_set_floor(now(), force => true)");
     assert!(bigint(&mut client, NEXT) < far);
 }

@@ -4,13 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
-use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, INSERT, Journal, Means, NEXT, Register, StopOnDrop, bigint,
-    create_orders, eventually, lacks, output, server_with, value,
+    Cluster, ClusterBuilder, INSERT, Journal, Means, NEXT, Register, bigint, create_orders,
+    eventually, lacks, output, server_with, value,
 };
 
 /// The largest ID that the register promises to be above.
@@ -30,15 +28,13 @@ pub fn start_with_identity_outside(builder: ClusterBuilder) -> Cluster {
 
 /// Takes IDs, in rows and without, while something else is done.
 pub fn under_load(cluster: &Cluster, journal: &Journal, act: impl FnOnce()) {
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
-        for query in [NEXT, INSERT, INSERT] {
-            journal.client(scope, cluster, query, &stop);
-        }
-        journal.wait_for(300);
-        act();
-        journal.wait_for(300);
+    let config = cluster.config();
+    journal.under_load(&config, 1, NEXT, || {
+        journal.under_load(&config, 2, INSERT, || {
+            journal.wait_for(300);
+            act();
+            journal.wait_for(300);
+        });
     });
 }
 

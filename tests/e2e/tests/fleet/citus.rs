@@ -6,7 +6,7 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, ClusterBuilder, Journal, Means, Run, StopOnDrop, assert_distinct, bigint, bigints,
+    Cluster, ClusterBuilder, Journal, Means, Run, assert_distinct, beside, bigint, bigints,
     eventually, explain, lacks, values,
 };
 
@@ -246,13 +246,12 @@ fn moving_shards_leaves_ids_alone() {
     let before = ids(&mut client, "orders");
     citus.add(start(node(4)));
     let journals = [(); 4].map(|()| Journal::new());
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _stop = StopOnDrop(&stop);
-        let insert = "INSERT INTO orders (item) VALUES ('meanwhile') RETURNING id";
-        for (journal, node) in journals.iter().zip(citus.all()) {
-            journal.client(scope, node, insert, &stop);
-        }
+    let configs: Vec<_> = citus.all().map(Cluster::config).collect();
+    let insert = "INSERT INTO orders (item) VALUES ('meanwhile') RETURNING id";
+    let work = |node: usize, stop: &AtomicBool| {
+        journals[node].take_until(stop, &configs[node], insert);
+    };
+    beside(4, work, || {
         for mode in ["block_writes", "force_logical"] {
             let shards = shards_of(&citus.nodes[2], &mut client);
             let [from, to] = [0, 2].map(|node| host(&citus.nodes[node]));
@@ -307,7 +306,7 @@ fn clone_of(original: &Cluster, settings: &[(&str, &str)]) -> Cluster {
 fn promote_clone(client: &mut Client, original: &Cluster, clone: &Cluster) {
     eventually("the clone streams", || {
         let standbys = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
-        bigint(&mut original.connect(), standbys) == 1
+        original.bigint(standbys) == 1
     });
     let (clone, original) = (host(clone), host(original));
     let add = format!("SELECT citus_add_clone_node('{clone}', 5432, '{original}', 5432)::bigint");
@@ -327,8 +326,7 @@ fn a_clone_needs_an_identity_of_its_own() {
     promote_clone(&mut client, &citus.nodes[0], &good);
     (0..5).for_each(|_| assert_eq!(duplicates(&mut client), 0));
     assert_eq!(workers(&mut client, "notes"), [2, 3, 4]);
-    let log = good.log();
-    assert!(log.contains("snowflake IDs continue after a change: "), "{log}");
+    good.assert_logged("snowflake IDs continue after a change: ");
     let bad = clone_of(&citus.nodes[1], &[]);
     promote_clone(&mut client, &citus.nodes[1], &bad);
     eventually("two rows have one ID", || duplicates(&mut client) > 0);

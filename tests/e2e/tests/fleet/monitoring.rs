@@ -10,8 +10,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use snowflake_e2e::{
-    Cluster, Means, Request, Service, bigint, eventually, fleet_program, free_port, http_get,
-    lacks, listening_ports, output, skip,
+    Cluster, Means, Request, Service, eventually, fleet_program, free_port, http_get, lacks,
+    listening_ports, output, skip,
 };
 use snowflake_repository::{page, tree};
 use tempfile::TempDir;
@@ -310,7 +310,7 @@ fn who_comes_to_the_ports_can_only_read() {
         SELECT count(*) FROM pg_roles
         WHERE pg_has_role('prometheus', oid, 'MEMBER') AND (rolsuper OR rolcreaterole OR rolcreatedb
             OR rolreplication OR rolname ~ '^pg_(write|execute|read_server|signal|checkpoint)')";
-    assert_eq!(bigint(&mut server.cluster.connect(), powers), 0);
+    assert_eq!(server.cluster.bigint(powers), 0);
 }
 
 /// Prometheus, which asks the exporters every second.
@@ -518,5 +518,5 @@ fn prometheus_finds_twins_and_who_is_not_well() {
     let names = standby.names();
     let lacking: Vec<_> = exported.difference(&names).collect();
     assert!(!lacking.is_empty() && lacking.iter().all(|name| name.starts_with("pg_stat_")));
-    assert!(!standby.cluster.log().contains("must be loaded via"));
+    standby.cluster.assert_not_logged("must be loaded via");
 }

@@ -20,7 +20,7 @@ use std::{env, fs};
 use postgres::NoTls;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Request, StopOnDrop, bigint, bigints, check, error_of, eventually, fleet_program,
+    Request, Run, StopOnDrop, bigint, bigints, check, error_of, eventually, fleet_program,
     listening_ports, output, value,
 };
 
@@ -247,7 +247,7 @@ fn a_running_cluster_is_set_up_as_the_page_says() {
     restart(&fleet, 2);
     switch(&fleet, 1);
     let mut client = fleet.members[1].connect();
-    client.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("once");
+    client.run("CREATE EXTENSION IF NOT EXISTS snowflake");
     assert_eq!(check_all(&fleet), 1);
 
     switch(&fleet, 0);

@@ -8,8 +8,9 @@ use std::sync::Barrier;
 use std::thread;
 
 use snowflake_e2e::{
-    Cluster, Journal, Means, NEXT, Run, archive_wal, assert_increasing, bigint, bigints, check,
-    create_orders, eventually, fleet_program, fleet_program_path, lacks, output, skip,
+    Cluster, Journal, Means, NEXT, Run, archive_wal, assert_check, assert_increasing, bigint,
+    bigints, check, create_orders, eventually, fleet_program, fleet_program_path, lacks, output,
+    skip,
 };
 
 use super::backups::{FLOOR, assert_all_is_well, start_with_identity_outside, take, under_load};
@@ -60,8 +61,7 @@ impl Repository {
             return None;
         }
         assert!(succeeds, "{text}");
-        cluster.configure(&[("archive_command", &archive_command)]);
-        cluster.reload();
+        cluster.reload_with(&[("archive_command", &archive_command)]);
         Some(repository)
     }
 
@@ -224,8 +224,12 @@ fn a_clone_beside_its_original_needs_an_identity_of_its_own() {
     assert!(change.starts_with("LOG:  snowflake IDs continue after a change: timeline 1 to 2\n"));
     assert!(change.contains("This server has followed no other one since it started."));
     assert!(change.contains("HINT:  If it was restored from a backup while the original runs on"));
-    let (ok, detail, _) = check(&mut same.connect(), "origin of the identity");
-    assert!(!ok && detail.contains("inside the data directory, so every copy"), "{detail}");
+    assert_check(
+        &mut same.connect(),
+        "origin of the identity",
+        false,
+        "inside the data directory, so every copy",
+    );
     // The command line goes before the file.
     same.stop();
     let arguments = ["-c", "snowflake.datacenter_id=5", "-c", "snowflake.worker_id=10"];

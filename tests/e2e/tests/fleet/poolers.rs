@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 
 use postgres::{Config, NoTls, SimpleQueryMessage};
 use snowflake_e2e::{
-    Cluster, INSERT, Means, Service, assert_distinct, assert_increasing, bigint, create_orders,
-    eventually, fleet_program, lacks, listening_ports,
+    Cluster, INSERT, Means, Service, assert_distinct, assert_increasing, create_orders, eventually,
+    fleet_program, lacks, listening_ports,
 };
 
 /// Fewer sessions of the server than clients.
@@ -55,8 +55,7 @@ fn ids_increase_for_each_client_of_pgbouncer_in_transaction_mode() {
     let ids: Vec<i64> = ids.concat();
     assert_eq!(ids.len(), CLIENTS * TRANSACTIONS);
     assert_distinct(ids);
-    let sessions = bigint(
-        &mut cluster.connect(),
+    let sessions = cluster.bigint(
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
          AND pid <> pg_backend_pid()",
     );

@@ -10,8 +10,7 @@ use snowflake_repository::page;
 
 /// The first block of the page that contains `mark`.
 fn block(mark: &str) -> String {
-    let blocks = page("docs/setup.md").blocks();
-    blocks.into_iter().find(|block| block.text.contains(mark)).expect(mark).text
+    page("docs/setup.md").block(mark)
 }
 
 /// The identity of a server with these lines in its configuration, and these arguments, on a host of

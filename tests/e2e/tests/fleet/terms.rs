@@ -69,7 +69,7 @@ fn no_id_comes_twice_in_twenty_failovers_of_members_that_keep_their_numbers() {
             eventually("the clock passes its IDs", || now() > last[new].time);
         }
         let floor = "SELECT coalesce(snowflake_max(snowflake_floor()), 0)";
-        let received = bigint(&mut members.members[new].connect(), floor);
+        let received = members.members[new].bigint(floor);
         let clock = now() + 1000 * offset;
         members.promote(new);
         let above = last[new].id;
@@ -97,7 +97,7 @@ fn no_id_comes_twice_in_twenty_failovers_of_members_that_keep_their_numbers() {
         let others = members.others(new);
         others.iter().for_each(|member| members.follow_leader(*member));
         members.wait_for_standbys();
-        let leaders = bigint(&mut members.leader().connect(), floor);
+        let leaders = members.leader().bigint(floor);
         for member in others {
             let mut client = members.members[member].connect();
             eventually("the floor is there", || bigint(&mut client, floor) >= leaders);

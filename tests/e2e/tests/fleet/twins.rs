@@ -155,11 +155,10 @@ fn a_refused_row_is_not_lost() {
             assert_eq!(twins(&mut client), 3000, "{kind}");
             client.run("DROP SUBSCRIPTION s");
         }
-        let log = subscriber.log();
         let error = "ERROR:  row was issued by another server with the identity of this one: \
                      datacenter 5, worker 9\n";
-        assert!(log.contains(error), "{log}");
-        assert!(log.contains("came through subscription \"s\" with ID "), "{log}");
+        subscriber.assert_logged(error);
+        subscriber.assert_logged("came through subscription \"s\" with ID ");
     }
 }
 
@@ -326,6 +325,6 @@ fn own_rows_that_come_back_are_no_twin() {
     client.run(INSERT);
     let enabled = "SELECT count(*) FROM pg_subscription WHERE subenabled";
     eventually("the rows come back", || bigint(&mut client, enabled) == 0);
-    assert!(servers[1].log().contains("\"orders_pkey\""));
+    servers[1].assert_logged("\"orders_pkey\"");
     assert_eq!(twins(&mut client), 0);
 }

@@ -1,6 +1,6 @@
 //! The server's clock is set while it runs, in both directions.
 
-use snowflake_e2e::{Cluster, Journal, NEXT, bigint};
+use snowflake_e2e::{Cluster, Journal, NEXT};
 
 use super::{plain_server, start};
 
@@ -24,7 +24,7 @@ fn no_step_of_the_clock_brings_an_id_back() {
 fn lead(cluster: &Cluster) -> i64 {
     let query = "SELECT floor(extract(epoch FROM snowflake_timestamp(snowflake_nextval()) - clock) * 1000)::bigint
                  FROM (SELECT clock_timestamp() AS clock OFFSET 0) AS c";
-    bigint(&mut cluster.connect(), query)
+    cluster.bigint(query)
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! kill -9 of sessions and of the whole server under load, with the clock set back.
 
-use snowflake_e2e::{
-    Cluster, ClusterBuilder, INSERT, Journal, assert_rows, bigint, eventually, signal,
-};
+use snowflake_e2e::{Cluster, ClusterBuilder, INSERT, Journal, assert_rows, eventually, signal};
 
 use super::{create_orders, plain_server, start};
 
@@ -33,7 +31,7 @@ fn no_id_comes_back_after_a_session_is_killed() {
     let builder = plain_server().set("restart_after_crash", "on");
     crash_under_load(builder, 8, |cluster, clock| {
         let query = "SELECT pid::bigint FROM pg_stat_activity WHERE query LIKE 'INSERT%' LIMIT 1";
-        let victim = bigint(&mut cluster.connect(), query);
+        let victim = cluster.bigint(query);
         cluster.set_clock(clock);
         signal(victim, "KILL");
         eventually("the server accepts sessions again", || {

@@ -1,7 +1,7 @@
 //! The functions that decode, compared with those of the extension in another database.
 
 use postgres::{Client, SimpleQueryMessage};
-use snowflake_e2e::{Cluster, bigint, explain};
+use snowflake_e2e::{Cluster, Run, bigint, explain};
 
 use super::{install, plain_server, start};
 
@@ -98,13 +98,13 @@ fn queries() -> Vec<String> {
 #[test]
 fn every_result_and_error_is_that_of_the_extension() {
     let cluster = Cluster::start();
-    cluster.connect().batch_execute("CREATE DATABASE hosted").expect("a database");
+    cluster.run("CREATE DATABASE hosted");
     install(&cluster, "hosted");
     let (mut extension, mut hosted) = (cluster.connect(), cluster.connect_to("hosted"));
     let queries = queries();
     for zone in ["UTC", "America/St_Johns"] {
         for client in [&mut extension, &mut hosted] {
-            client.batch_execute(&format!("SET TimeZone = '{zone}'")).expect("set");
+            client.run(&format!("SET TimeZone = '{zone}'"));
         }
         for query in &queries {
             let expected = result(&mut extension, query);
@@ -121,18 +121,16 @@ fn every_result_and_error_is_that_of_the_extension() {
 fn an_index_serves_within() {
     let cluster = start(plain_server());
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item integer,
-                 day date GENERATED ALWAYS AS ((snowflake_timestamp(id) AT TIME ZONE 'UTC')::date) STORED);
-             CREATE INDEX by_time ON orders (snowflake_timestamp(id));
-             INSERT INTO orders (item) SELECT generate_series(1, 10000);
-             ANALYZE orders;
-             SET enable_seqscan = off; SET enable_bitmapscan = off;
-             PREPARE since (timestamptz) AS SELECT * FROM orders WHERE snowflake_within(id, $1, 'infinity');
-             SET plan_cache_mode = force_generic_plan;",
-        )
-        .expect("a table");
+    client.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), item integer,
+             day date GENERATED ALWAYS AS ((snowflake_timestamp(id) AT TIME ZONE 'UTC')::date) STORED);
+         CREATE INDEX by_time ON orders (snowflake_timestamp(id));
+         INSERT INTO orders (item) SELECT generate_series(1, 10000);
+         ANALYZE orders;
+         SET enable_seqscan = off; SET enable_bitmapscan = off;
+         PREPARE since (timestamptz) AS SELECT * FROM orders WHERE snowflake_within(id, $1, 'infinity');
+         SET plan_cache_mode = force_generic_plan;",
+    );
     for query in [
         "SELECT * FROM orders WHERE snowflake_within(id, '2020-01-01', '2021-01-01')",
         "SELECT * FROM orders WHERE snowflake_within(id, now() - interval '1 day', now())",

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use postgres::error::SqlState;
 use snowflake_e2e::{
-    Cluster, NEXT, assert_increasing, bigint, error_of, eventually, process, value,
+    Cluster, NEXT, Run, assert_increasing, bigint, error_of, eventually, process, value,
 };
 
-use super::{TAKE_LOCK, install_with, plain_server, start, start_without};
+use super::{TAKE_LOCK, install_with, plain_server, start};
 
 /// Waits so that the next ID needs the lock.
 fn become_stale() {
@@ -20,14 +20,14 @@ fn become_stale() {
 fn a_call_names_who_holds_the_lock_and_waits_for_five_seconds_at_most() {
     let cluster = start(plain_server());
     let mut setup = cluster.connect();
-    setup.batch_execute("CREATE ROLE other LOGIN").expect("a role");
+    setup.run("CREATE ROLE other LOGIN");
     let mut holder = cluster.connect_as("other", "postgres");
     let mut client = cluster.connect();
     let mut ids = vec![bigint(&mut client, NEXT)];
-    holder.batch_execute(TAKE_LOCK).expect("the lock");
+    holder.run(TAKE_LOCK);
     let pid = process(&mut holder);
     for (timeout, expected) in [("0", 5000), ("100ms", 100), ("1min", 5000), ("1s", 1000)] {
-        client.batch_execute(&format!("SET lock_timeout = '{timeout}'")).expect("set");
+        client.run(&format!("SET lock_timeout = '{timeout}'"));
         become_stale();
         let begin = Instant::now();
         let error = error_of(client.query_one(NEXT, &[]));
@@ -38,15 +38,15 @@ fn a_call_names_who_holds_the_lock_and_waits_for_five_seconds_at_most() {
         assert!((expected..expected + 3000).contains(&waited), "{timeout}: {waited} ms");
         assert_eq!(value::<String>(&mut client, "SHOW lock_timeout"), timeout);
     }
-    holder.batch_execute("SELECT pg_advisory_unlock_all()").expect("released");
+    holder.run("SELECT pg_advisory_unlock_all()");
     // Holders that share the lock are several, of which one is named.
     for client in [&mut holder, &mut setup] {
-        client.batch_execute(&TAKE_LOCK.replace("lock(", "lock_shared(")).expect("the lock");
+        client.run(&TAKE_LOCK.replace("lock(", "lock_shared("));
     }
     let error = error_of(client.query_one(NEXT, &[]));
     assert!(error.detail().expect("a detail").starts_with("Process "), "{error:?}");
     drop((holder, setup));
-    client.batch_execute("RESET lock_timeout").expect("reset");
+    client.run("RESET lock_timeout");
     for _ in 0..100 {
         ids.push(bigint(&mut client, NEXT));
     }
@@ -55,7 +55,7 @@ fn a_call_names_who_holds_the_lock_and_waits_for_five_seconds_at_most() {
 
 /// Returns whether a session holds an advisory lock, or waits for one.
 fn is_locked(cluster: &Cluster) -> bool {
-    bigint(&mut cluster.connect(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") > 0
+    cluster.bigint("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") > 0
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_lock_is_not_held_until_the_commit() {
     let (mut one, mut other) = (cluster.connect(), cluster.connect());
     let mut ids = Vec::new();
     for client in [&mut one, &mut other] {
-        client.batch_execute("BEGIN; SET LOCAL lock_timeout = '100ms'").expect("a transaction");
+        client.run("BEGIN; SET LOCAL lock_timeout = '100ms'");
         become_stale();
         ids.push(bigint(client, NEXT));
         assert!(!is_locked(&cluster));
@@ -77,7 +77,7 @@ fn the_lock_is_not_held_until_the_commit() {
 /// sequences.
 #[test]
 fn a_canceled_call_leaves_no_lock() {
-    let cluster = start_without(plain_server());
+    let cluster = plain_server().start_bare();
     let pause = "PERFORM pg_catalog.pg_sleep(CASE pg_catalog.current_setting('test.pause', true) WHEN '%' THEN 60 ELSE 0 END);\n";
     let [before, between] = ["before", "between"].map(|place| pause.replace('%', place));
     install_with(
@@ -99,19 +99,19 @@ fn a_canceled_call_leaves_no_lock() {
                 "SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = '{waits_for}'"
             );
             eventually("the call waits", || bigint(&mut watch, &waiting) == 1);
-            watch.batch_execute(&format!("SELECT pg_cancel_backend({pid})")).expect("canceled");
+            watch.run(&format!("SELECT pg_cancel_backend({pid})"));
             assert_eq!(call.join().expect("an error").code(), &SqlState::QUERY_CANCELED);
         });
     };
     for place in ["before", "between"] {
-        client.batch_execute(&format!("SET test.pause = '{place}'")).expect("set");
+        client.run(&format!("SET test.pause = '{place}'"));
         cancel(&mut client, "PgSleep");
         assert!(!is_locked(&cluster), "{place}");
-        client.batch_execute("RESET test.pause").expect("reset");
+        client.run("RESET test.pause");
         ids.push(bigint(&mut client, NEXT));
     }
     let mut holder = cluster.connect();
-    holder.batch_execute(TAKE_LOCK).expect("the lock");
+    holder.run(TAKE_LOCK);
     cancel(&mut client, "advisory");
     drop(holder);
     eventually("the lock is free", || !is_locked(&cluster));

@@ -18,22 +18,12 @@ const TAKE_LOCK: &str = "SELECT pg_advisory_lock(8317708120410055019)";
 
 /// A server that loads no library.
 fn plain_server() -> ClusterBuilder {
-    Cluster::builder()
-        .unset("snowflake.datacenter_id")
-        .unset("snowflake.worker_id")
-        .set("shared_preload_libraries", "")
-}
-
-/// Starts a server without the extension.
-fn start_without(builder: ClusterBuilder) -> Cluster {
-    let mut cluster = builder.create();
-    cluster.start_again();
-    cluster
+    Cluster::builder().without_identity().set("shared_preload_libraries", "")
 }
 
 /// Starts a server, and runs the script in database `postgres`.
 fn start(builder: ClusterBuilder) -> Cluster {
-    let cluster = start_without(builder);
+    let cluster = builder.start_bare();
     install(&cluster, "postgres");
     cluster
 }
@@ -50,7 +40,7 @@ fn install(cluster: &Cluster, database: &str) {
 /// A table that lets an ID come twice, so that a test sees it.
 fn create_orders(cluster: &Cluster) {
     let create = "CREATE TABLE orders (id bigint DEFAULT snowflake_nextval())";
-    cluster.connect().batch_execute(create).expect("a table");
+    cluster.run(create);
 }
 
 /// Runs the script with statements before others of it.

@@ -1,13 +1,11 @@
 //! Databases move to a server with the extension, and back, by the commands of the page.
 
-use std::process::Command;
-
 use snowflake_e2e::{
-    Cluster, NEXT, bigint, bigints, create_directory, explain, hosted_script, output, value,
+    Cluster, NEXT, Run, bigint, bigints, create_directory, explain, hosted_script, output, value,
 };
 use snowflake_repository::page;
 
-use super::{plain_server, start_without};
+use super::plain_server;
 
 const SHOP: &str = "
     CREATE TABLE orders (
@@ -69,15 +67,8 @@ fn run_section(heading: &str, old: &Cluster, new: &Cluster, database: &str) {
     create_directory(&directory);
     std::fs::write(directory.join("snowflake.sql"), hosted_script("5", "9")).expect("the script");
     let of = |cluster: &Cluster| cluster.connection(database) + " user=postgres";
-    let mut shell = Command::new("sh");
-    let bin = new.programs().bin().display().to_string();
-    let path = std::env::var("PATH").expect("a path");
-    shell.env("PATH", format!("{bin}:{path}")).env("PSQLRC", "/dev/null");
-    if let Some(libraries) = new.programs().own_libraries() {
-        shell.env("LD_LIBRARY_PATH", libraries);
-    }
-    shell.env("OLD", of(old)).env("NEW", of(new)).current_dir(&directory);
-    output(shell.args(["-e", "-c", &commands]));
+    let mut shell = new.programs().shell(&commands);
+    output(shell.env("OLD", of(old)).env("NEW", of(new)).current_dir(&directory));
 }
 
 /// Asserts that the new database has what the old one has, that its IDs are above those, and that
@@ -95,14 +86,14 @@ fn assert_moved(old: &Cluster, new: &Cluster, database: &str) -> i64 {
         assert!(bigint(&mut client, &insert) > next);
     }
     assert!(bigint(&mut client, "SELECT next_order()") > next);
-    client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").expect("set");
+    client.run("SET enable_seqscan = off; SET enable_bitmapscan = off");
     let query = "SELECT * FROM orders WHERE snowflake_timestamp(id) > '2020-01-01+00'";
     assert!(explain(&mut client, query).contains("by_time"));
     let count = "SELECT count(*) FROM seen";
     assert_eq!(bigint(&mut client, count), bigint(&mut before, count) + 1);
 
     let mut app = new.connect_as("app", database);
-    app.batch_execute("INSERT INTO named DEFAULT VALUES").expect("a row of the role");
+    app.run("INSERT INTO named DEFAULT VALUES");
     let named =
         "SELECT bool_and(name = 'ID ' || id AND colour = 'blue' AND number > 0)::int::bigint
                  FROM named";
@@ -126,10 +117,10 @@ const OF_SCRIPT: &str = "
 /// issued IDs; and then back, to a server whose clock is behind once more.
 #[test]
 fn databases_move_to_the_extension_and_back() {
-    let hosted = start_without(plain_server());
+    let hosted = plain_server().start_bare();
     let new = Cluster::builder().fake_clock().start();
     new.set_clock("-1h");
-    let last = start_without(plain_server().fake_clock());
+    let last = plain_server().fake_clock().start_bare();
     last.set_clock("-2h");
     let databases = ["shop", "bar"];
     for cluster in [&hosted, &new, &last] {
@@ -138,7 +129,7 @@ fn databases_move_to_the_extension_and_back() {
             cluster.create_database("postgres", database);
         }
     }
-    let mut issued = vec![bigint(&mut new.connect(), NEXT)];
+    let mut issued = vec![new.bigint(NEXT)];
     for database in databases {
         hosted.run_in(database, &hosted_script("5", "9"));
         hosted.run_in(database, SHOP);

@@ -1,10 +1,8 @@
 //! The script as an extension of `pg_tle`, by the commands of the page. The test is skipped where the
 //! server has no `pg_tle`.
 
-use std::process::Command;
-
 use snowflake_e2e::{
-    Cluster, Means, NEXT, assert_increasing, bigint, dump_and_restore, hosted_script, lacks,
+    Cluster, Means, NEXT, Run, assert_increasing, bigint, dump_and_restore, hosted_script, lacks,
     output, value,
 };
 use snowflake_repository::page;
@@ -16,9 +14,7 @@ fn it_is_an_extension_whose_dump_has_the_last_id() {
     if lacks(&[Means::Extension("pg_tle")]) {
         return;
     }
-    let cluster = plain_server().set("shared_preload_libraries", "pg_tle");
-    let mut cluster = cluster.create();
-    cluster.start_again();
+    let cluster = plain_server().set("shared_preload_libraries", "pg_tle").start_bare();
     cluster.run("CREATE EXTENSION pg_tle");
     install(&cluster);
     let mut client = cluster.connect();
@@ -33,7 +29,7 @@ fn it_is_an_extension_whose_dump_has_the_last_id() {
     assert_eq!(value::<String>(&mut client, tables), "snowflake_counter snowflake_reserved");
     let ahead = "SELECT setval('snowflake_reserved', last_value + (1::bigint << 40))
         FROM snowflake_reserved";
-    client.batch_execute(ahead).expect("IDs ahead of the clock");
+    client.run(ahead);
     ids.push(bigint(&mut client, NEXT));
     dump_and_restore(&cluster, "postgres", "restored");
     ids.push(bigint(&mut cluster.connect_to("restored"), NEXT));
@@ -47,14 +43,8 @@ fn install(cluster: &Cluster) {
     let (commands, _) = commands.split_once("```").expect("the end of the block");
     let directory = cluster.directory();
     std::fs::write(directory.join("snowflake.sql"), hosted_script("5", "9")).expect("the script");
-    let mut shell = Command::new("sh");
-    let bin = cluster.programs().bin().display().to_string();
-    let path = std::env::var("PATH").expect("a path");
-    shell.env("PATH", format!("{bin}:{path}")).env("PSQLRC", "/dev/null");
-    if let Some(libraries) = cluster.programs().own_libraries() {
-        shell.env("LD_LIBRARY_PATH", libraries);
-    }
-    cluster.set_connection(&mut shell);
     let commands = format!("psql -v ON_ERROR_STOP=1 -v script={commands}");
-    output(shell.args(["-e", "-c", &commands]).current_dir(directory));
+    let mut shell = cluster.programs().shell(&commands);
+    cluster.set_connection(&mut shell);
+    output(shell.current_dir(directory));
 }

@@ -1,24 +1,22 @@
 //! Roles that may do nothing but execute the functions, and what they try.
 
 use postgres::error::SqlState;
-use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, error_of};
+use snowflake_e2e::{Cluster, NEXT, Run, assert_increasing, bigint, error_of};
 
-use super::{TAKE_LOCK, install, plain_server, start_without};
+use super::{TAKE_LOCK, install, plain_server};
 
 /// A server on which a role may do nothing but execute the functions, although sequences of the
 /// owner were to be for everybody.
 fn start_with_role() -> Cluster {
-    let cluster = start_without(plain_server());
+    let cluster = plain_server().start_bare();
     let mut owner = cluster.connect();
-    owner
-        .batch_execute(
-            "CREATE ROLE app LOGIN;
+    owner.run(
+        "CREATE ROLE app LOGIN;
              ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC, app;
              ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;",
-        )
-        .expect("a role");
+    );
     install(&cluster, "postgres");
-    owner.batch_execute("GRANT EXECUTE ON FUNCTION snowflake_nextval() TO app").expect("granted");
+    owner.run("GRANT EXECUTE ON FUNCTION snowflake_nextval() TO app");
     cluster
 }
 
@@ -40,7 +38,7 @@ fn a_role_needs_no_right_but_execute_and_has_no_other() {
         }
     }
     // A transaction that only reads gets no ID.
-    app.batch_execute("SET default_transaction_read_only = on").expect("set");
+    app.run("SET default_transaction_read_only = on");
     let error = error_of(app.query_one(NEXT, &[]));
     assert_eq!(error.code(), &SqlState::READ_ONLY_SQL_TRANSACTION, "{error:?}");
 }
@@ -50,9 +48,9 @@ fn a_role_needs_no_right_but_execute_and_has_no_other() {
 #[test]
 fn nothing_of_the_callers_search_path_is_called() {
     let cluster = start_with_role();
-    cluster.connect().batch_execute("CREATE SCHEMA app AUTHORIZATION app").expect("a schema");
+    cluster.run("CREATE SCHEMA app AUTHORIZATION app");
     let mut app = cluster.connect_as("app", "postgres");
-    app.batch_execute(
+    app.run(
         "DO $do$
          DECLARE
              f record;
@@ -90,8 +88,7 @@ fn nothing_of_the_callers_search_path_is_called() {
              CREATE TABLE app.snowflake_reserved ();
          END $do$;
          SET search_path = app, pg_catalog;",
-    )
-    .expect("traps");
+    );
     for trap in ["SELECT 1 = 1", "SELECT set_config('a.b', 'c', true)"] {
         assert_eq!(error_of(app.batch_execute(trap)).message(), "captured");
     }
@@ -99,13 +96,13 @@ fn nothing_of_the_callers_search_path_is_called() {
     let next = "SELECT public.snowflake_nextval()";
     let mut ids: Vec<i64> = (0..200).map(|_| bigint(&mut app, next)).collect();
     for _ in 0..20 {
-        app.batch_execute("SELECT pg_sleep(0.004)").expect("time");
+        app.run("SELECT pg_sleep(0.004)");
         ids.push(bigint(&mut app, next));
     }
     assert_increasing(&ids);
     let mut holder = cluster.connect();
-    holder.batch_execute(TAKE_LOCK).expect("the lock");
-    app.batch_execute("SET lock_timeout = '50ms'; SELECT pg_sleep(0.01)").expect("set");
+    holder.run(TAKE_LOCK);
+    app.run("SET lock_timeout = '50ms'; SELECT pg_sleep(0.01)");
     let error = error_of(app.query_one(next, &[]));
     assert_eq!(error.code(), &SqlState::LOCK_NOT_AVAILABLE, "{error:?}");
     assert!(error.detail().expect("a detail").starts_with("Process "));

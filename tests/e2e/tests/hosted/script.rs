@@ -6,13 +6,13 @@ use std::thread;
 use postgres::Client;
 use postgres::error::{DbError, SqlState};
 use snowflake_e2e::{
-    Cluster, NEXT, assert_increasing, bigint, dump_and_restore, error_of, eventually,
+    Cluster, NEXT, Run, assert_increasing, bigint, dump_and_restore, error_of, eventually,
     hosted_script, output, process, value,
 };
 
 use snowflake_repository::{page, tree};
 
-use super::{plain_server, script, start, start_without};
+use super::{plain_server, script, start};
 
 /// The number of objects with such a name.
 const OBJECTS: &str = "
@@ -53,14 +53,14 @@ fn refusal(client: &mut Client, script: &str) -> DbError {
 #[track_caller]
 fn notice(cluster: &Cluster, database: &str, script: &str) -> String {
     let (mut client, notices) = cluster.connect_with_notices(database);
-    client.batch_execute(script).expect("the script runs");
+    client.run(script);
     drop(client);
     notices.iter().map(|notice| notice.message().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn a_wrong_number_is_an_error_before_anything_is_created() {
-    let cluster = start_without(plain_server());
+    let cluster = plain_server().start_bare();
     let mut client = cluster.connect();
     let numbers = ["NULL", "32", "-1", "1.5", "'01'", "''", "' 1'", "'1 1'", "E'1\\n'"];
     for pair in numbers.map(|number| [number, "1"]).into_iter().chain([["1", "32"], ["1", "NULL"]])
@@ -101,14 +101,12 @@ fn where_it_ran_it_does_nothing_and_with_other_numbers_only_these_change() {
 fn functions_of_an_older_version_are_replaced_and_those_of_a_newer_one_stay() {
     let cluster = start(plain_server());
     let mut client = cluster.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
+    client.run(
+        "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(),
                  at timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
              CREATE INDEX by_time ON orders (snowflake_timestamp(id));
              CREATE VIEW seen AS SELECT snowflake_parse(id) FROM orders",
-        )
-        .expect("a table");
+    );
     let insert = "INSERT INTO orders DEFAULT VALUES RETURNING id";
     let mut ids = vec![bigint(&mut client, insert)];
     let oids: String = value(&mut client, OIDS);
@@ -130,7 +128,7 @@ fn functions_of_an_older_version_are_replaced_and_those_of_a_newer_one_stay() {
             "this database has functions of snowflake_pg 10.10.0, datacenter 5, worker 9",
         ),
     ] {
-        client.batch_execute(&format!("{age} {comment}")).expect("aged");
+        client.run(&format!("{age} {comment}"));
         assert_eq!(notice(&cluster, "postgres", &script()), said);
         let expected = if is_older { 1_268_118_639_735_734_271 } else { -1 };
         assert_eq!(bigint(&mut client, max), expected, "{comment}");
@@ -158,23 +156,19 @@ fn where_the_extension_is_it_does_nothing_and_where_it_is_preloaded_it_creates_i
     }
     let mut tools = cluster.connect_to("tools");
     let create = "CREATE SCHEMA tools; CREATE EXTENSION snowflake SCHEMA tools";
-    tools.batch_execute(create).expect("the extension in a schema");
+    tools.run(create);
     assert_eq!(notice(&cluster, "tools", &script()), said);
     assert_eq!(bigint(&mut tools, OBJECTS), before);
 
     // A role that may not take IDs can migrate nevertheless.
-    tools
-        .batch_execute(
-            "CREATE ROLE migrator; REVOKE EXECUTE ON FUNCTION tools.snowflake_nextval() FROM PUBLIC;
+    tools.run(
+        "CREATE ROLE migrator; REVOKE EXECUTE ON FUNCTION tools.snowflake_nextval() FROM PUBLIC;
              SET ROLE migrator",
-        )
-        .expect("a role");
-    tools.batch_execute(&script()).expect("the script runs");
+    );
+    tools.run(&script());
     // One that may not create the extension gets that error, and nothing instead.
     let mut guarded = cluster.connect_to("guarded");
-    guarded
-        .batch_execute("GRANT ALL ON SCHEMA public TO migrator; SET ROLE migrator")
-        .expect("set");
+    guarded.run("GRANT ALL ON SCHEMA public TO migrator; SET ROLE migrator");
     let error = refusal(&mut guarded, &script());
     assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error:?}");
     assert_eq!(bigint(&mut guarded, OBJECTS), 0);
@@ -190,18 +184,16 @@ fn where_the_extension_is_it_does_nothing_and_where_it_is_preloaded_it_creates_i
         let error = refusal(&mut cluster.connect(), &script());
         assert_eq!(error.code(), &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error:?}");
         assert!(error.hint().expect("a hint").starts_with(advice), "{error:?}");
-        assert_eq!(bigint(&mut cluster.connect(), OBJECTS), before);
+        assert_eq!(cluster.bigint(OBJECTS), before);
     }
 }
 
 /// Who may create objects in the schema could wait for the script with objects of these names.
 #[test]
 fn no_object_of_others_is_used_or_replaced() {
-    let cluster = start_without(plain_server());
+    let cluster = plain_server().start_bare();
     let mut owner = cluster.connect();
-    owner
-        .batch_execute("CREATE ROLE other LOGIN; GRANT CREATE ON SCHEMA public TO other")
-        .expect("a role");
+    owner.run("CREATE ROLE other LOGIN; GRANT CREATE ON SCHEMA public TO other");
     let mut other = cluster.connect_as("other", "postgres");
     let function = "FUNCTION snowflake_id(value bigint)";
     for (kind, definition) in [
@@ -214,55 +206,45 @@ fn no_object_of_others_is_used_or_replaced() {
     ] {
         for of_others in [true, false] {
             let creator = if of_others { &mut other } else { &mut owner };
-            creator.batch_execute(&format!("CREATE {kind} {definition}")).expect("created");
+            creator.run(&format!("CREATE {kind} {definition}"));
             let before: String = value(creator, STATE);
             let error = refusal(&mut owner, &script());
             assert!(error.message().contains("already exists"), "{error:?}");
             assert_eq!(value::<String>(&mut owner, STATE), before, "{kind}");
-            owner.batch_execute(&format!("DROP {}", kind.replace("value ", ""))).expect("dropped");
+            owner.run(&format!("DROP {}", kind.replace("value ", "")));
         }
     }
     // Both sequences are there, but those of somebody else.
-    other
-        .batch_execute("CREATE SEQUENCE snowflake_counter; CREATE SEQUENCE snowflake_reserved")
-        .expect("sequences");
+    other.run("CREATE SEQUENCE snowflake_counter; CREATE SEQUENCE snowflake_reserved");
     let error = refusal(&mut owner, &script());
     assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error:?}");
     assert!(error.message().starts_with("must be owner of public.snowflake_"), "{error:?}");
-    owner.batch_execute("DROP SEQUENCE snowflake_counter, snowflake_reserved").expect("dropped");
+    owner.run("DROP SEQUENCE snowflake_counter, snowflake_reserved");
 
     // A function that a newer version adds: its owner could give it another body later.
-    owner.batch_execute(&script()).expect("the script runs");
-    owner
-        .batch_execute(
-            "DROP FUNCTION snowflake_script; COMMENT ON SEQUENCE snowflake_counter IS NULL",
-        )
-        .expect("as in an older version");
-    other
-        .batch_execute(
-            "CREATE FUNCTION snowflake_script() RETURNS SETOF text LANGUAGE sql AS 'SELECT ''x'''",
-        )
-        .expect("a function");
+    owner.run(&script());
+    owner.run("DROP FUNCTION snowflake_script; COMMENT ON SEQUENCE snowflake_counter IS NULL");
+    other.run(
+        "CREATE FUNCTION snowflake_script() RETURNS SETOF text LANGUAGE sql AS 'SELECT ''x'''",
+    );
     let error = refusal(&mut owner, &script());
     assert_eq!(error.code(), &SqlState::INSUFFICIENT_PRIVILEGE, "{error:?}");
     assert_eq!(error.message(), "must be owner of public.snowflake_script()");
 
     // Objects with other names or arguments stay.
-    owner
-        .batch_execute(
-            "DROP FUNCTION snowflake_script;
+    owner.run(
+        "DROP FUNCTION snowflake_script;
              CREATE FUNCTION snowflake_to_text(bigint) RETURNS text LANGUAGE sql RETURN $1::text;
              CREATE FUNCTION snowflake_timestamp(text) RETURNS text LANGUAGE sql RETURN $1",
-        )
-        .expect("functions");
-    owner.batch_execute(&script()).expect("the script runs");
+    );
+    owner.run(&script());
     assert_eq!(value::<String>(&mut owner, "SELECT snowflake_timestamp('x'::text)"), "x");
 }
 
 /// Two sessions run it at once, as two instances of an application do that migrate when they start.
 #[test]
 fn two_sessions_at_once_are_one_after_the_other() {
-    let cluster = start_without(plain_server());
+    let cluster = plain_server().start_bare();
     for (round, isolation) in ["READ COMMITTED", "REPEATABLE READ"].into_iter().enumerate() {
         let database = format!("round{round}");
         cluster.run(&format!("CREATE DATABASE {database}"));
@@ -270,22 +252,22 @@ fn two_sessions_at_once_are_one_after_the_other() {
         let mut second = cluster.connect_to(&database);
         let begin = format!("BEGIN ISOLATION LEVEL {isolation}; SELECT 1");
         for client in [&mut first, &mut second] {
-            client.batch_execute(&begin).expect("a transaction");
+            client.run(&begin);
         }
-        first.batch_execute(&script()).expect("the script runs");
+        first.run(&script());
         let mut ids = vec![bigint(&mut first, NEXT)];
         let pid = process(&mut second);
         let second = thread::spawn(move || {
-            second.batch_execute(&script()).expect("the script runs");
+            second.run(&script());
             let id = bigint(&mut second, NEXT);
-            second.batch_execute("COMMIT").expect("committed");
+            second.run("COMMIT");
             id
         });
         let waits = format!(
             "SELECT count(*) FROM pg_locks WHERE pid = {pid} AND locktype = 'advisory' AND NOT granted"
         );
-        eventually("it waits", || bigint(&mut cluster.connect(), &waits) == 1);
-        first.batch_execute("COMMIT").expect("committed");
+        eventually("it waits", || cluster.bigint(&waits) == 1);
+        first.run("COMMIT");
         ids.push(second.join().expect("the second session"));
         assert_increasing(&ids);
     }
@@ -295,22 +277,22 @@ fn two_sessions_at_once_are_one_after_the_other() {
 /// objects in the schema.
 #[test]
 fn it_is_part_of_the_transaction_of_a_migration() {
-    let cluster = start_without(plain_server());
+    let cluster = plain_server().start_bare();
     cluster.run(
         "CREATE ROLE app LOGIN; GRANT CREATE ON SCHEMA public TO app;
          REVOKE ALL ON DATABASE postgres FROM PUBLIC; GRANT CONNECT ON DATABASE postgres TO app",
     );
     let mut app = cluster.connect_as("app", "postgres");
-    app.batch_execute("SET search_path = \"$user\", public, pg_catalog").expect("set");
+    app.run("SET search_path = \"$user\", public, pg_catalog");
     let table = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
                  INSERT INTO orders SELECT FROM generate_series(1, 100)";
     for end in ["ROLLBACK", "COMMIT"] {
-        app.batch_execute("BEGIN").expect("a transaction");
-        app.batch_execute(&script()).expect("the script runs");
+        app.run("BEGIN");
+        app.run(&script());
         let path = value::<String>(&mut app, "SHOW search_path");
         assert_eq!(path, "\"$user\", public, pg_catalog");
-        app.batch_execute(table).expect("a table");
-        app.batch_execute(end).expect("the end");
+        app.run(table);
+        app.run(end);
         assert_eq!(bigint(&mut app, OBJECTS) > 0, end == "COMMIT");
     }
     assert_eq!(bigint(&mut app, "SELECT count(DISTINCT id) FROM orders"), 100);
@@ -322,7 +304,7 @@ fn it_is_part_of_the_transaction_of_a_migration() {
 fn a_restored_database_goes_on_above_the_ids_of_its_dump() {
     let cluster = start(plain_server());
     cluster.run("CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval())");
-    let last = bigint(&mut cluster.connect(), NEXT);
+    let last = cluster.bigint(NEXT);
     dump_and_restore(&cluster, "postgres", "restored");
     let said = notice(&cluster, "restored", &script());
     assert_eq!(said, format!("this database has functions of {}", mark()));

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use postgres::SimpleQueryMessage;
 use postgres::error::SqlState;
-use snowflake_e2e::{Journal, NEXT, StopOnDrop, Stopped, bigint, eventually, process, value};
+use snowflake_e2e::{Journal, NEXT, Run, StopOnDrop, Stopped, bigint, eventually, process};
 
-use super::{install_with, plain_server, start_without};
+use super::{install_with, plain_server};
 
 /// In the session that is to be stopped, shows the value as a lock, and waits for another lock, which
 /// the test holds.
@@ -29,8 +29,8 @@ const PAUSE: &str = "
 fn stop_before(place: &str, step: &str) {
     // The log does not need each call that fails.
     let builder = plain_server().set("log_min_messages", "log").set("test.clock", "0");
-    let cluster = start_without(builder);
-    cluster.connect().batch_execute(PAUSE).expect("a function");
+    let cluster = builder.start_bare();
+    cluster.run(PAUSE);
     let clock = ("clock_timestamp()", "current_setting('test.clock')::interval + ".into());
     let moves = ["counter", "reserved"].map(|name| {
         let statement = format!("PERFORM pg_catalog.setval('public.snowflake_{name}'");
@@ -43,7 +43,7 @@ fn stop_before(place: &str, step: &str) {
     journal.take(&mut client, NEXT).expect("an ID");
 
     let mut gate = cluster.connect();
-    gate.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+    gate.run("SELECT pg_advisory_lock(1)");
     let mut stopped = cluster.connect();
     let pid = process(&mut stopped);
     // At once, because others have to use up the values of what passes between.
@@ -62,16 +62,16 @@ fn stop_before(place: &str, step: &str) {
         );
         let target = bigint(&mut client, &target);
         let stopped = Stopped::new(pid);
-        gate.batch_execute("SELECT pg_advisory_unlock(1)").expect("unlocked");
+        gate.run("SELECT pg_advisory_unlock(1)");
         cluster.reload_with(&[("test.clock", step)]);
         eventually("sessions begin with the clock", || {
-            value::<String>(&mut cluster.connect(), "SHOW test.clock") == step
+            cluster.value::<String>("SHOW test.clock") == step
         });
         let _stop = StopOnDrop(&stop);
         for _ in 0..8 {
             scope.spawn(|| {
                 let mut client = cluster.connect();
-                client.batch_execute("SET lock_timeout = '1ms'").expect("set");
+                client.run("SET lock_timeout = '1ms'");
                 while !stop.load(SeqCst) {
                     match journal.take(&mut client, NEXT) {
                         Ok(_) => taken.fetch_add(1, SeqCst),

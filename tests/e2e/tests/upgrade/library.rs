@@ -31,7 +31,7 @@ fn an_update_before_the_restart_works_or_fails_as_a_whole() {
     cluster.stop();
     start_with_new_library(&mut cluster);
     let newest = "SELECT default_version FROM pg_available_extensions WHERE name = 'snowflake'";
-    let newest: String = value(&mut cluster.connect(), newest);
+    let newest: String = cluster.value(newest);
     cluster.stop();
     start_with_former_library(&mut cluster);
     let mut client = cluster.connect();

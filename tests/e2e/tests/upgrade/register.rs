@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use snowflake_e2e::{Cluster, INSERT, Journal, Register, assert_check, bigint, eventually, value};
+use snowflake_e2e::{Cluster, INSERT, Journal, Register, assert_check, eventually};
 
 use super::{
     assert_well, follow, former_cluster, start_with_former_library, start_with_new_library,
@@ -19,7 +19,7 @@ fn the_newer_library_goes_on_from_a_former_register() {
     cluster.set_clock("-1h");
     start_with_new_library(&mut cluster);
     journal.take_times(&cluster, INSERT, 100);
-    cluster.connect().batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+    cluster.run("ALTER EXTENSION snowflake UPDATE");
     assert_well(&cluster);
     assert_eq!(journal.check(), 200);
 }
@@ -34,7 +34,7 @@ fn a_server_goes_back_to_the_former_release() {
     start_with_new_library(&mut cluster);
     journal.take_times(&cluster, INSERT, 100);
     let start_after = "SELECT (snowflake_floor() + interval '1 min')::text";
-    let start_after: String = value(&mut cluster.connect(), start_after);
+    let start_after: String = cluster.value(start_after);
     cluster.stop();
     fs::remove_file(Register::path(&cluster)).expect("the register");
     cluster.configure(&[("snowflake.start_after", &start_after)]);
@@ -49,7 +49,7 @@ fn a_server_goes_back_to_the_former_release() {
 /// copy, when it writes it.
 #[test]
 fn the_former_library_reads_the_register_of_a_copy_and_drops_what_it_says_of_that() {
-    let rows = |cluster: &Cluster| bigint(&mut cluster.connect(), "SELECT count(*) FROM orders");
+    let rows = |cluster: &Cluster| cluster.bigint("SELECT count(*) FROM orders");
     let assert_row = |cluster: &Cluster, is_well: bool| {
         assert_check(&mut cluster.connect(), "restored copy", is_well, "");
     };
@@ -76,7 +76,6 @@ fn the_former_library_reads_the_register_of_a_copy_and_drops_what_it_says_of_tha
     start_with_former_library(&mut standby);
     copy.stop();
     standby.promote();
-    standby.wait_until_primary();
     journal.take_times(&standby, INSERT, 100);
 
     follow(&mut copy, &standby);
@@ -84,7 +83,6 @@ fn the_former_library_reads_the_register_of_a_copy_and_drops_what_it_says_of_tha
     assert_row(&copy, true);
     standby.stop();
     copy.promote();
-    copy.wait_until_primary();
     journal.take_times(&copy, INSERT, 100);
     assert_row(&copy, true);
     assert_eq!(journal.check(), 400);

@@ -1,13 +1,13 @@
 //! A rolling upgrade: the standby first, then a switchover, then the former primary.
 
-use snowflake_e2e::{Cluster, INSERT, Journal, bigint, eventually};
+use snowflake_e2e::{Cluster, INSERT, Journal, eventually};
 
 use super::{
     assert_well, follow, former_cluster, start_with_former_library, start_with_new_library,
 };
 
 fn rows(cluster: &Cluster) -> i64 {
-    bigint(&mut cluster.connect(), "SELECT count(*) FROM orders")
+    cluster.bigint("SELECT count(*) FROM orders")
 }
 
 /// Clients insert before, between and after the steps. No ID comes twice, although the clock of the
@@ -26,16 +26,15 @@ fn no_id_comes_twice_if_the_standby_is_upgraded_first() {
 
     primary.stop();
     standby.promote();
-    standby.wait_until_primary();
     journal.take_times(&standby, INSERT, 100);
     // The SQL of the former release still works.
     let views = "TABLE pg_stat_snowflake; TABLE snowflake_status";
-    standby.connect().batch_execute(views).expect("views");
+    standby.run(views);
 
     follow(&mut primary, &standby);
     eventually("the rows reach the former primary", || rows(&primary) == 300);
 
-    standby.connect().batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+    standby.run("ALTER EXTENSION snowflake UPDATE");
     journal.take_times(&standby, INSERT, 100);
     eventually("the rows reach the former primary", || rows(&primary) == 400);
     for cluster in [&primary, &standby] {
@@ -61,7 +60,7 @@ fn no_id_comes_twice_on_the_way_back() {
         primary.start_again();
     };
     crash(&mut primary);
-    primary.connect().batch_execute("ALTER EXTENSION snowflake UPDATE").expect("an update");
+    primary.run("ALTER EXTENSION snowflake UPDATE");
     crash(&mut primary);
     eventually("the rows reach the standby", || rows(&standby) == 200);
 
@@ -71,7 +70,6 @@ fn no_id_comes_twice_on_the_way_back() {
     eventually("the rows reach the standby", || rows(&standby) == 300);
     primary.stop();
     standby.promote();
-    standby.wait_until_primary();
     journal.take_times(&standby, INSERT, 100);
     assert_well(&standby);
 
@@ -80,7 +78,6 @@ fn no_id_comes_twice_on_the_way_back() {
     eventually("the rows reach the former primary", || rows(&primary) == 400);
     standby.stop();
     primary.promote();
-    primary.wait_until_primary();
     journal.take_times(&primary, INSERT, 100);
     assert_well(&primary);
     println!("a switchover back, {} IDs", journal.check());

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use snowflake_e2e::{Cluster, NEXT, assert_increasing, bigint, hosted_script, output};
+use snowflake_e2e::{Cluster, NEXT, Run, assert_increasing, bigint, hosted_script, output};
 
 /// The script of the former release, which psql runs with the numbers as variables.
 fn former_script() -> String {
@@ -18,12 +18,8 @@ fn former_script() -> String {
 
 #[test]
 fn functions_of_the_former_script_are_replaced_and_ids_go_on() {
-    let mut cluster = Cluster::builder()
-        .unset("snowflake.datacenter_id")
-        .unset("snowflake.worker_id")
-        .set("shared_preload_libraries", "")
-        .create();
-    cluster.start_again();
+    let cluster =
+        Cluster::builder().without_identity().set("shared_preload_libraries", "").start_bare();
     let path = cluster.directory().join("former.sql");
     std::fs::write(&path, former_script()).expect("a file");
     let mut psql = cluster.client_program("psql");
@@ -32,11 +28,11 @@ fn functions_of_the_former_script_are_replaced_and_ids_go_on() {
     let mut client = cluster.connect();
     let index = "CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval());
                  CREATE INDEX ON orders (snowflake_timestamp(id))";
-    client.batch_execute(index).expect("a table");
+    client.run(index);
     let insert = "INSERT INTO orders DEFAULT VALUES RETURNING id";
     let mut ids = vec![bigint(&mut client, NEXT), bigint(&mut client, insert)];
     for _ in 0..2 {
-        client.batch_execute(&hosted_script("5", "9")).expect("the script runs");
+        client.run(&hosted_script("5", "9"));
         ids.extend([bigint(&mut client, NEXT), bigint(&mut client, insert)]);
     }
     assert_increasing(&ids);

@@ -79,7 +79,7 @@ fn sessions_that_create_and_drop_do_not_deadlock() {
             ));
         }
     });
-    assert!(!cluster.log().contains("deadlock detected"), "{}", cluster.log());
+    cluster.assert_not_logged("deadlock detected");
 }
 
 #[test]

@@ -103,9 +103,7 @@ fn an_adoption_survives_pg_upgrade() {
     let (mut old, mut client) = server();
     client.run(TABLES);
     old.stop();
-    let mut new = Cluster::builder().create();
-    new.upgrade_from(&old);
-    new.start_again();
+    let new = Cluster::builder().start_upgraded_from(&old);
     assert_moved(&mut new.connect(), true);
 }
 

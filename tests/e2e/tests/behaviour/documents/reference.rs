@@ -1,6 +1,6 @@
 //! The reference has everything that the extension has, and its examples are real.
 
-use snowflake_e2e::{Cluster, bigint, value};
+use snowflake_e2e::Cluster;
 use snowflake_repository::page;
 
 /// The items of lists that begin with a name in code.
@@ -84,7 +84,7 @@ fn the_settings_of_the_reference_are_real() {
         examples.push((name, value, default, context));
     }
     let (configured, fresh) = (builder.start(), Cluster::start());
-    let ask = |cluster: &Cluster, query: &str| -> String { value(&mut cluster.connect(), query) };
+    let ask = |cluster: &Cluster, query: &str| -> String { cluster.value(query) };
     for (name, value, default, context) in &examples {
         let show = format!("SHOW {name}");
         assert_eq!(&ask(&configured, &show), value, "{name}");
@@ -96,5 +96,5 @@ fn the_settings_of_the_reference_are_real() {
         }
     }
     let settings = "SELECT count(*) FROM pg_settings WHERE name LIKE 'snowflake.%'";
-    assert_eq!(bigint(&mut fresh.connect(), settings), examples.len() as i64);
+    assert_eq!(fresh.bigint(settings), examples.len() as i64);
 }

@@ -1,7 +1,7 @@
 //! Who holds the horizon back, and who may see it.
 
 use postgres::Client;
-use snowflake_e2e::{Cluster, Run, bigint, check, process};
+use snowflake_e2e::{Cluster, Run, assert_check, process};
 
 use super::{begin, start};
 
@@ -35,12 +35,12 @@ fn the_view_names_processes_and_prepared_transactions() {
     client.run("BEGIN; INSERT INTO orders VALUES (1); PREPARE TRANSACTION 'without'");
     assert_eq!(row(&mut superuser), (None, two(), true, Some(first)));
     client.run("ROLLBACK PREPARED 'without'");
-    cluster.restart_with(&[]);
+    cluster.restart();
     // From before the start: nothing is known of it.
     assert_eq!(row(&mut cluster.connect()), (None, two(), false, None));
     cluster.run("COMMIT PREPARED 'two'");
     let count = "SELECT count(*) FROM snowflake_horizon_holders";
-    assert_eq!(bigint(&mut cluster.connect(), count), 0);
+    assert_eq!(cluster.bigint(count), 0);
 }
 
 #[test]
@@ -50,22 +50,15 @@ fn the_check_names_what_holds_it_back_for_more_than_a_minute() {
     let (mut client, _) = begin(&cluster);
     let pid = process(&mut client);
     let mut other = cluster.connect();
-    assert_row(&mut other, true, "");
+    assert_check(&mut other, "horizon", true, "");
     cluster.set_clock("+90s");
-    assert_row(&mut other, false, &format!("process {pid}"));
-    assert_row(&mut cluster.connect_as("guest", "postgres"), true, "Not checked");
+    assert_check(&mut other, "horizon", false, &format!("process {pid}"));
+    assert_check(&mut cluster.connect_as("guest", "postgres"), "horizon", true, "Not checked");
     client.run("PREPARE TRANSACTION 'slow'");
-    assert_row(&mut other, false, "\"slow\"");
-    cluster.restart_with(&[]);
-    assert_row(&mut cluster.connect(), false, "slow of role postgres");
-    assert_row(&mut cluster.connect(), false, "not known");
+    assert_check(&mut other, "horizon", false, "\"slow\"");
+    cluster.restart();
+    assert_check(&mut cluster.connect(), "horizon", false, "slow of role postgres");
+    assert_check(&mut cluster.connect(), "horizon", false, "not known");
     cluster.run("ROLLBACK PREPARED 'slow'");
-    assert_row(&mut cluster.connect(), true, "");
-}
-
-/// Asserts that the row of the check is well or not, and that it names something.
-#[track_caller]
-fn assert_row(client: &mut Client, is_well: bool, named: &str) {
-    let (ok, detail, _) = check(client, "horizon");
-    assert!(ok == is_well && detail.contains(named), "{detail}");
+    assert_check(&mut cluster.connect(), "horizon", true, "");
 }

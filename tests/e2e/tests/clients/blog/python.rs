@@ -3,7 +3,7 @@
 use super::{Blog, FIRST, SECOND, of_type};
 use crate::program::stdout;
 use crate::sqlalchemy::{ENV, assert_no_difference, revision};
-use snowflake_e2e::{bigint, check};
+use snowflake_e2e::{Run, check};
 
 /// The admin site adds, changes, shows and deletes rows. Sessions, groups and permissions work,
 /// with keys of their own that stay, and so do the tests of the project, in a copy of `template1`.
@@ -11,7 +11,7 @@ use snowflake_e2e::{bigint, check};
 fn django_s_own_apps_work_with_their_own_keys() {
     let blog = Blog::of("django");
     let mut template = blog.cluster.connect_to("template1");
-    template.batch_execute("CREATE EXTENSION IF NOT EXISTS snowflake").expect("the extension");
+    template.run("CREATE EXTENSION IF NOT EXISTS snowflake");
     drop(template);
     blog.use_second();
     blog.migrate("");
@@ -47,7 +47,7 @@ fn django_loads_what_it_has_dumped() {
 from blog.models import Tag
 print(Tag.objects.create(name='rain').pk)";
     let printed = blog.eval("python -c", create);
-    let last = bigint(&mut blog.cluster.connect(), "SELECT max(id) FROM tags");
+    let last = blog.cluster.bigint("SELECT max(id) FROM tags");
     assert_eq!(printed, format!("{last}\n"));
     assert!(Some(&last) > before.last(), "{last}");
 }

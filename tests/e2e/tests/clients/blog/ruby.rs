@@ -1,7 +1,5 @@
 //! Active Record, the part of Rails that uses the database.
 
-use snowflake_e2e::bigint;
-
 use super::{Blog, SECOND};
 use crate::program::use_own_schema;
 
@@ -193,5 +191,5 @@ fn activerecord_finds_the_sequence_of_a_converted_key() {
     blog.replace("config/database.yml", database, &without);
     let said = blog.error_of(RUNNER, "User.create!(name: 'Eve')");
     assert!(said.contains("currval of sequence \"users_id_seq\" is not yet defined"), "{said}");
-    assert_eq!(bigint(&mut blog.cluster.connect(), "SELECT count(*) FROM users"), 2);
+    assert_eq!(blog.cluster.bigint("SELECT count(*) FROM users"), 2);
 }
