@@ -1,10 +1,10 @@
 //! Settings: who may change which, and what a bad value does.
 
-use snowflake_e2e::{Cluster, eventually, value};
+use snowflake_e2e::Cluster;
 
 /// The worker ID of the next ID.
 fn worker(cluster: &Cluster) -> i32 {
-    value(&mut cluster.connect(), "SELECT snowflake_worker_id(snowflake_nextval())")
+    cluster.value("SELECT snowflake_worker_id(snowflake_nextval())")
 }
 
 #[test]
@@ -49,6 +49,11 @@ fn a_bad_value_stops_the_start() {
         // The range of an ID follows its width.
         ("worker_bits = 3, worker_id = 8", "The valid values are the decimal numbers from 0 to 7"),
         ("worker_bits = 0, worker_id = 1", "This part of an ID has 0 bits, so its only value is 0"),
+        // Which texts are valid is tested in the core.
+        ("identity_requires = CLUSTER_NAME", "snowflake.identity_requires\": \"CLUSTER_NAME\""),
+        ("identity_requires = A=1;;B=2", "an equals sign"),
+        ("worker_id_from = POD_INDEX=7", "snowflake.worker_id_from\": \"POD_INDEX=7\""),
+        ("worker_id_from = A=*;", "one asterisk"),
         ("adopted_schemas = a;;b", "invalid value for parameter \"snowflake.adopted_schemas\""),
     ] {
         let builder = settings.split(", ").fold(Cluster::builder(), |builder, setting| {
@@ -72,29 +77,12 @@ fn an_id_is_a_decimal_number_wherever_it_is_set() {
     let mut cluster = Cluster::builder().set("snowflake.worker_id", "010").start();
     assert_eq!(worker(&cluster), 10);
     cluster.run("ALTER SYSTEM SET snowflake.worker_id = '011'");
-    cluster.restart_with(&[]);
+    cluster.restart();
     assert_eq!(worker(&cluster), 11);
     cluster.stop();
     cluster.start_with(&["-c", "snowflake.worker_id=012"]).expect("a start");
     assert_eq!(worker(&cluster), 12);
     cluster.stop();
     assert!(cluster.start_with(&["-c", "snowflake.worker_id=7.6"]).is_err());
-    assert!(cluster.log().contains("invalid value for parameter \"snowflake.worker_id\": \"7.6\""));
-}
-
-#[test]
-fn limits_follow_a_reload() {
-    let cluster = Cluster::start();
-    let mut client = cluster.connect();
-    let mut show = || -> String { value(&mut client, "SHOW snowflake.max_backward_step") };
-    assert_eq!(show(), "1d");
-    cluster.configure(&[("snowflake.max_backward_step", "90s")]);
-    cluster.reload();
-    eventually("the reload reaches the session", || show() == "90s");
-    // A bad value leaves the old one.
-    cluster.configure(&[("snowflake.max_backward_step", "-2")]);
-    cluster.reload();
-    let why = "outside the valid range for parameter \"snowflake.max_backward_step\"";
-    eventually("the log says why", || cluster.log().contains(why));
-    assert_eq!(show(), "90s");
+    cluster.assert_logged("invalid value for parameter \"snowflake.worker_id\": \"7.6\"");
 }
