@@ -1,6 +1,6 @@
 //! IDs are unique and increasing across sessions and databases.
 
-use snowflake_e2e::{Cluster, NEXT, assert_distinct, assert_increasing, at_once, bigint, bigints};
+use snowflake_e2e::{Cluster, assert_distinct, assert_increasing, at_once, bigints};
 
 /// Half of the sessions are in another database.
 #[test]
@@ -27,18 +27,10 @@ fn eight_sessions_take_a_million_each() {
 }
 
 #[test]
-fn sessions_that_take_turns_see_one_series() {
-    let cluster = Cluster::start();
-    let mut sessions = [cluster.connect(), cluster.connect()];
-    let ids: Vec<_> = (0..20_000).map(|turn| bigint(&mut sessions[turn % 2], NEXT)).collect();
-    assert_increasing(&ids);
-}
-
-#[test]
 fn under_saturation_no_id_is_ahead_of_the_clock() {
     let cluster = Cluster::start();
     let ahead = "SELECT count(*) FILTER (WHERE snowflake_timestamp(id) > clock)
          FROM (SELECT snowflake_nextval() AS id, clock_timestamp() AS clock
                FROM generate_series(1, 2000000) OFFSET 0) AS ids";
-    assert_eq!(at_once(4, |_| bigint(&mut cluster.connect(), ahead)), [0; 4]);
+    assert_eq!(at_once(4, |_| cluster.bigint(ahead)), [0; 4]);
 }

@@ -1,14 +1,14 @@
 //! The recipes of docs/recipes.md that need more than one session.
 
 use std::thread;
-use std::time::Duration;
 
 use postgres::Client;
 use snowflake_e2e::{
-    Cluster, NEXT, Run, assert_distinct, at_once, bigint, bigints, eventually, meanwhile, value,
+    Cluster, Run, assert_distinct, at_once, bigint, bigints, eventually, meanwhile, value,
 };
+use snowflake_repository::page;
 
-const PAGE: &str = include_str!("../../../../docs/recipes.md");
+const PAGE: &str = "docs/recipes.md";
 
 /// Takes what is new since the last poll, as the recipe says for rows that take IDs of pools.
 struct Poller {
@@ -73,7 +73,7 @@ fn read_while_written(
     }
     assert_distinct(got.clone());
     let query = format!("SELECT count(*) FROM {table}");
-    assert_eq!(bigint(&mut cluster.connect(), &query), got.len() as i64);
+    assert_eq!(cluster.bigint(&query), got.len() as i64);
     got
 }
 
@@ -104,41 +104,23 @@ fn a_poller_by_transaction_sees_every_row_once() {
 /// The query of the page finds rows that its own transaction inserted, whose IDs are after `now()`.
 #[test]
 fn the_last_hour_has_rows_of_this_transaction() {
-    let (_, query) = PAGE.split_once("SELECT line FROM logs").expect("a query");
-    let (condition, _) = query.split_once(';').expect("its end");
+    let block = page(PAGE).block("SELECT line FROM logs");
+    let (_, query) = block.split_once("SELECT line").expect("a query");
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client.run("CREATE TABLE logs (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), line text)");
     let mut transaction = client.transaction().expect("a transaction");
-    transaction.batch_execute("INSERT INTO logs DEFAULT VALUES").expect("a row");
-    let rows = transaction.query(&format!("SELECT line FROM logs {condition}"), &[]);
+    transaction.run("INSERT INTO logs DEFAULT VALUES");
+    let rows = transaction.query(&format!("SELECT line{query}"), &[]);
     assert_eq!(rows.expect("rows").len(), 1);
 }
 
-/// With jitter, shards by `id % n` fill evenly at a low rate; without it they do not.
-#[test]
-fn jitter_spreads_over_shards() {
-    let shares = |jitter: &str| {
-        let cluster = Cluster::builder().set("snowflake.sequence_jitter", jitter).start();
-        let mut client = cluster.connect();
-        let mut shares = [0; 16];
-        for _ in 0..400 {
-            thread::sleep(Duration::from_millis(1));
-            shares[bigint(&mut client, NEXT) as usize % 16] += 1;
-        }
-        shares
-    };
-    let (skewed, even) = (shares("0"), shares("1023"));
-    assert!(skewed[0] > 350, "{skewed:?}");
-    assert!(even.iter().all(|share| (5..=60).contains(share)), "{even:?}");
-}
-
 /// At a low rate, where every ID is the first of its millisecond, the hash of the recipe fills shards
-/// evenly, and gives no number that is not a shard's.
+/// evenly, as `id % n` does not, and gives no number that is not a shard's.
 #[test]
 fn a_hash_spreads_over_shards() {
     const SHARD: &str = "(hashint8(id) & 2147483647) % 16";
-    assert!(PAGE.contains(SHARD));
+    assert!(page(PAGE).text.contains(SHARD));
     let cluster = Cluster::start();
     let mut client = cluster.connect();
     client.run(
@@ -158,9 +140,7 @@ fn a_hash_spreads_over_shards() {
 /// The statement of the page that sends a batch of the outbox.
 #[test]
 fn an_outbox_sends_every_message_once_in_order() {
-    let from = PAGE.find("WITH\n-- a row: the position\n").expect("a statement");
-    let (send, _) = PAGE[from..].split_once(';').expect("its end");
-    let send = send.replace("SELECT message", "SELECT id");
+    let send = page(PAGE).block("-- a row: the position").replace("SELECT message", "SELECT id");
     let cluster = jobs();
     let mut sender = cluster.connect();
     let sent = read_while_written(&cluster, "outbox", || {
@@ -196,20 +176,13 @@ fn a_poller_on_a_standby_gets_every_row_once() {
     assert!(got.is_sorted());
 }
 
-/// A statement of the page, from its first words to the end of its block.
-fn statement(begin: &str) -> &'static str {
-    let from = PAGE.find(begin).expect("the statement");
-    let text = &PAGE[from..];
-    &text[..text.find("```").expect("the end of the block")]
-}
-
 /// Keys of any type over `bigint` are strings, NULLs stay, and numbers of other types are numbers.
 #[test]
 fn rows_as_json_have_strings_also_within_others() {
     let cluster = Cluster::start();
     let mut client = cluster.connect();
-    let function = statement("CREATE FUNCTION row_as_json");
-    client.run(&function[..function.find("SELECT row_as_json").expect("a query")]);
+    let block = page(PAGE).block("CREATE FUNCTION row_as_json");
+    client.run(block.split("SELECT row_as_json").next().expect("a function"));
     client.run(
         "CREATE DOMAIN key AS bigint CHECK (VALUE > 0);
          CREATE TABLE \"the orders\" (gone bigint, id key, \"item's\" text, amount numeric, parent bigint);
@@ -234,7 +207,7 @@ fn rows_as_json_have_strings_also_within_others() {
 #[test]
 fn numbers_of_invoices_have_no_gap() {
     let cluster = Cluster::start();
-    let statements = statement("CREATE TABLE invoice_number");
+    let statements = page(PAGE).block("CREATE TABLE invoice_number");
     let (setup, insert) = statements.split_once("WITH next").expect("an insert");
     cluster.run(setup);
     let insert = format!("WITH next{insert}");

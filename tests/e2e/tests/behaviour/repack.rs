@@ -14,17 +14,6 @@ fn cluster() -> Option<Cluster> {
     Some(Cluster::start())
 }
 
-fn repack(cluster: &Cluster) {
-    cluster.run("REPACK (CONCURRENTLY) orders");
-}
-
-#[test]
-fn a_table_with_the_default_is_repacked_under_inserts() {
-    let Some(cluster) = cluster() else { return };
-    create_orders(&cluster);
-    repack_under_inserts(&cluster, || repack(&cluster));
-}
-
 /// Generated columns, indexes and checks that decode are filled for rows that are copied and for
 /// rows that are replayed. What is replayed is not taken for rows of another server.
 #[test]
@@ -44,7 +33,7 @@ fn a_table_with_decoders_is_repacked_under_inserts() {
              FOR EACH ROW EXECUTE FUNCTION snowflake_watch_twins('id', 'refuse');
          ALTER TABLE orders ENABLE ALWAYS TRIGGER watch_twins",
     );
-    repack_under_inserts(&cluster, || repack(&cluster));
+    repack_under_inserts(&cluster, || cluster.run("REPACK (CONCURRENTLY) orders"));
     let wrong =
         "SELECT count(*) FROM orders WHERE created_at IS DISTINCT FROM snowflake_timestamp(id)
         OR code IS DISTINCT FROM snowflake_to_base62(id)";

@@ -139,19 +139,6 @@ fn on_an_idle_server_the_horizon_is_known_when_reuse_is_off() {
 }
 
 #[test]
-fn a_step_beyond_the_window_is_held() {
-    let cluster = with_reuse().set("snowflake.reuse_window", "50ms").start();
-    let mut client = cluster.connect();
-    let journal = Journal::new();
-    use_the_clock(&mut client, &journal);
-    cluster.set_clock("-10s");
-    use_the_clock(&mut client, &journal);
-    assert_eq!(steps_reused(&mut client), 0);
-    assert_eq!(bigint(&mut client, "SELECT steps_held FROM pg_stat_snowflake"), 1);
-    journal.check();
-}
-
-#[test]
 fn a_reload_changes_the_window() {
     let cluster = Cluster::builder().fake_clock().start();
     let mut client = cluster.connect();
