@@ -108,6 +108,8 @@ fn a_copy_does_not_forget_its_original() {
     let standby = copy.standby();
     wait_until_heard(&standby);
     assert_row(&standby, true);
+    standby.promote();
+    assert_copy(&standby, true);
     second.restart_with(&[("snowflake.worker_id", "10")]);
     assert_copy(&second, false);
     second.restart_with(&[("snowflake.worker_id", "9")]);
@@ -120,20 +122,6 @@ fn a_copy_does_not_forget_its_original() {
         assert_copy(&copy, false);
     }
     assert_row(&original, false);
-}
-
-#[test]
-fn a_standby_of_a_copy_shows_once_it_is_promoted() {
-    let original = Cluster::start();
-    take(&original);
-    let mut copy = original.base_backup(&[]);
-    copy.start_again();
-    take(&copy);
-    let standby = copy.standby();
-    wait_until_heard(&standby);
-    copy.kill();
-    standby.promote();
-    assert_copy(&standby, true);
 }
 
 /// The first start takes away what shows that there was a backup. It is remembered before that, also
