@@ -14,7 +14,8 @@
 //! - `generate`: the SQL functions that take IDs: `snowflake_nextval` and friends.
 //! - `public`: names of IDs for the outside, and the keys to make and read them.
 //! - `promise`: the durable promise behind each ID: the register and reservations.
-//! - `generator`: the generator in shared memory, its spinlock and its clock, and the horizon's slots.
+//! - `generator`: the generator in shared memory, its spinlock and its clock, and the horizon's
+//!   slots.
 //! - `settings`: every `snowflake.*` setting, and what is fixed at server start.
 //! - `pg`: the parts of PostgreSQL that all of these need.
 

@@ -193,8 +193,8 @@ unsafe impl BoxRet for SnowflakeParts {
 }
 
 impl SnowflakeParts {
-    /// The values of these columns, and which of them are NULL. An error where they are not those of
-    /// [`TYPES`], in this order, since ALTER TYPE can change them.
+    /// The values of these columns, and which of them are NULL. An error where they are not those
+    /// of [`TYPES`], in this order, since ALTER TYPE can change them.
     fn row(self, columns: &PgTupleDesc) -> ([pg_sys::Datum; MOST_COLUMNS], [bool; MOST_COLUMNS]) {
         let Parts { timestamp, datacenter_id, worker_id, sequence } = self.parts;
         let own = [

@@ -11,9 +11,10 @@ use snowflake_core::layout::Layout;
 use crate::fleet::guard::Guard;
 use crate::settings::{self, NamedLayout};
 
-/// Lets a row of `snowflake_layout` pass that names the server's layout, if it is the first one, and
-/// drops it otherwise. 55000 for a row that names another layout: it comes from a dump of a server
-/// that has it. As a replica, see [`Guard`]. 39P01 unless it is fired BEFORE INSERT FOR EACH ROW.
+/// Lets a row of `snowflake_layout` pass that names the server's layout, if it is the first one,
+/// and drops it otherwise. 55000 for a row that names another layout: it comes from a dump of a
+/// server that has it. As a replica, see [`Guard`]. 39P01 unless it is fired BEFORE INSERT FOR EACH
+/// ROW.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_internal.snowflake_guard_layout() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';

@@ -86,8 +86,8 @@ fn snowflake_nextval_count(count: i32) -> SetOfIterator<'static, i64> {
     }))
 }
 
-/// Takes at least one and at most `want` IDs. Out of line, since most calls return an ID of a run that
-/// is already taken.
+/// Takes at least one and at most `want` IDs. Out of line, since most calls return an ID of a run
+/// that is already taken.
 #[cold]
 #[inline(never)]
 fn take_run(fixed: &Fixed, want: u32) -> Taken {

@@ -3,11 +3,11 @@
 //!
 //! # Locking contract
 //!
-//! A slot belongs to a process. It is lowered by this process and by its parallel workers, under the
-//! generator's spinlock, and it is cleared without a lock by this process, whose workers have ended
-//! by then. Clearing releases, and reading acquires: a reader who finds a slot clear finds what was
-//! written before. Each place and each prepared slot has a spinlock of its own, under which its few
-//! integers are copied, and nothing else is done.
+//! A slot belongs to a process. It is lowered by this process and by its parallel workers, under
+//! the generator's spinlock, and it is cleared without a lock by this process, whose workers have
+//! ended by then. Clearing releases, and reading acquires: a reader who finds a slot clear finds
+//! what was written before. Each place and each prepared slot has a spinlock of its own, under
+//! which its few integers are copied, and nothing else is done.
 
 use std::cell::UnsafeCell;
 use std::mem::size_of;
@@ -115,8 +115,8 @@ pub fn init() {
     }
 }
 
-/// Returns the numbers of slots and prepared slots. Each prepared transaction has a prepared slot, and
-/// each process might be about to prepare another one.
+/// Returns the numbers of slots and prepared slots. Each prepared transaction has a prepared slot,
+/// and each process might be about to prepare another one.
 fn sizes() -> [usize; 2] {
     // SAFETY: both are known before shared memory is asked for, and do not change.
     let (processes, prepared) = unsafe { (pg_sys::MaxBackends, pg_sys::max_prepared_xacts) };
@@ -254,8 +254,8 @@ fn header() -> &'static Header {
     &part(0, 1)[0]
 }
 
-/// Notes that the transaction of this process takes an ID. Called under the generator's spinlock, in
-/// the same hold as the claim; see the contract there for what may be done.
+/// Notes that the transaction of this process takes an ID. Called under the generator's spinlock,
+/// in the same hold as the claim; see the contract there for what may be done.
 #[inline(always)]
 pub fn claim(id: i64, now: Timestamp) {
     // SAFETY: points to a slot of the shared memory, or to the one that stands for it.
@@ -270,8 +270,8 @@ pub fn claim(id: i64, now: Timestamp) {
 #[cold]
 #[inline(never)]
 fn claim_first(id: i64, now: Timestamp) {
-    // SAFETY: variables of this process, which has a number in the array of processes, as its leader
-    // has. The leader outlives its workers, which take IDs within its transaction.
+    // SAFETY: variables of this process, which has a number in the array of processes, as its
+    // leader has. The leader outlives its workers, which take IDs within its transaction.
     let slot = unsafe {
         let own = pg_sys::MyProc;
         let leader = (*own).lockGroupLeader;

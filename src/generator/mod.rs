@@ -3,8 +3,8 @@
 //!
 //! - `clock`: the wall clock and the boot clock.
 //! - `shared`: the generator, and what else the sessions share.
-//! - `horizon_slots`: which transactions hold back the horizon. It is here because the claim of an ID
-//!   writes into it, under the same lock.
+//! - `horizon_slots`: which transactions hold back the horizon. It is here because the claim of an
+//!   ID writes into it, under the same lock.
 //! - `spinlock`: that lock.
 
 pub mod clock;

@@ -179,9 +179,9 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
     decision
 }
 
-/// [`Generator::observe`], under the lock, counted, for an ID with these parts; true if that is above
-/// all that this server has issued. `None` before this incarnation has begun. The library must
-/// have been preloaded.
+/// [`Generator::observe`], under the lock, counted, for an ID with these parts; true if that is
+/// above all that this server has issued. `None` before this incarnation has begun. The library
+/// must have been preloaded.
 pub fn observe(parts: &Parts, now: Timestamp, max_lead: Span) -> Option<(Observation, bool)> {
     let Parts { timestamp, sequence, .. } = *parts;
     let mut locked = lock();
@@ -198,8 +198,8 @@ pub fn observe(parts: &Parts, now: Timestamp, max_lead: Span) -> Option<(Observa
     Some((observation, is_above))
 }
 
-/// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on or
-/// off, as the setting says now. The library must have been preloaded.
+/// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on
+/// or off, as the setting says now. The library must have been preloaded.
 pub fn raise_floor(floor: Timestamp, reserve_after: Timestamp) {
     let reuse = settings::REUSE_WINDOW.get() > 0;
     let mut locked = lock();
@@ -257,9 +257,9 @@ pub fn reset_statistics(now: pg_sys::TimestampTz) {
     locked.statistics = Statistics::new(now);
 }
 
-/// Counts an ID of this server's own identity that came from elsewhere. Returns how many there are if
-/// the log is to name this one: the first, and one a minute after it. `now` is the boot clock, or
-/// `None` for one that the log does not name in any case. The library must have been preloaded.
+/// Counts an ID of this server's own identity that came from elsewhere. Returns how many there are
+/// if the log is to name this one: the first, and one a minute after it. `now` is the boot clock,
+/// or `None` for one that the log does not name in any case. The library must have been preloaded.
 pub fn count_twin(now: Option<Span>) -> Option<u64> {
     let mut locked = lock();
     let Statistics { twins, twin_logged, .. } = &mut locked.statistics;
@@ -267,8 +267,8 @@ pub fn count_twin(now: Option<Span>) -> Option<u64> {
     now.filter(|now| twin_logged.is_due(*now)).map(|_| *twins)
 }
 
-/// Counts an ID of another server that was not followed. Returns how many there are if the log is to
-/// name this one, as [`count_twin`] does. The library must have been preloaded.
+/// Counts an ID of another server that was not followed. Returns how many there are if the log is
+/// to name this one, as [`count_twin`] does. The library must have been preloaded.
 pub fn count_refusal(now: Span) -> Option<u64> {
     let mut locked = lock();
     let Statistics { observations_refused, refusal_logged, .. } = &mut locked.statistics;
@@ -313,14 +313,16 @@ impl Statistics {
         }
     }
 
-    /// Nothing of this millisecond is left for a request: counted once, however many sessions notice.
+    /// Nothing of this millisecond is left for a request: counted once, however many sessions
+    /// notice.
     fn overflow(&mut self, timestamp: Timestamp) {
         if self.overflowed.replace(timestamp) != Some(timestamp) {
             self.sequence_overflows += 1;
         }
     }
 
-    /// The highest ID is ahead of the clock by `lead`, of which `hold` was explained before the step.
+    /// The highest ID is ahead of the clock by `lead`, of which `hold` was explained before the
+    /// step.
     fn step_back(&mut self, lead: Span, hold: Span) {
         self.largest_step_back = self.largest_step_back.max(lead - hold);
         self.max_lead = self.max_lead.max(lead);

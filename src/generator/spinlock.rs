@@ -1,10 +1,10 @@
 //! Spinlocks, in line.
 //!
 //! An uncontended lock and unlock are one atomic exchange and one store. A contended one waits as
-//! PostgreSQL's own `s_lock()` does, which spins, then sleeps, and PANICs after about a minute, because
-//! a lock that is held for so long is a bug. But `s_lock()` sleeps longer each time, up to a second.
-//! A session that loses its processor while it holds this lock, among many that take IDs without a
-//! pause, would leave some of them asleep long after it has it back.
+//! PostgreSQL's own `s_lock()` does, which spins, then sleeps, and PANICs after about a minute,
+//! because a lock that is held for so long is a bug. But `s_lock()` sleeps longer each time, up to
+//! a second. A session that loses its processor while it holds this lock, among many that take IDs
+//! without a pause, would leave some of them asleep long after it has it back.
 //!
 //! PostgreSQL's spinlock is the same exchange and the same store, with the same order of memory:
 //! `__sync_lock_test_and_set()` acquires on ARM, and `__sync_lock_release()` releases.

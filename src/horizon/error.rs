@@ -54,8 +54,8 @@ impl Report for Error {
             }
             Error::TooOld => unknown("to a snapshot that is this old")
                 .set_detail(
-                    "Since the snapshot was taken, more transactions have committed than the server \
-                     remembers.",
+                    "Since the snapshot was taken, more transactions have committed than the \
+                     server remembers.",
                 )
                 .set_hint("Begin a new transaction."),
             Error::SnapshotOfStandby => unknown("to a snapshot from before the promotion")

@@ -18,8 +18,8 @@ pub struct Held {
     pub pid: Option<i32>,
     /// The lower half of its transaction ID, if it is prepared.
     pub xid: Option<u32>,
-    /// The first ID, [`NO_ID`] for a prepared one without any, and when it was taken; `None` where the
-    /// role may not see it.
+    /// The first ID, [`NO_ID`] for a prepared one without any, and when it was taken; `None` where
+    /// the role may not see it.
     pub details: Option<(i64, Timestamp)>,
 }
 

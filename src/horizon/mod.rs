@@ -29,9 +29,9 @@ use holders::Prepared;
 /// An ID up to which every row is visible to the query, if its key was taken on this server in the
 /// transaction that inserted it, or in one that ended after that one, as with postgres_fdw: no
 /// transaction that the query's snapshot does not see has taken an ID up to it, and none will. The
-/// same for all calls with one snapshot in one statement. 55000 without preloading or identity, while
-/// `snowflake.reuse_window` is on, while a transaction is prepared that was prepared before the
-/// server started, and if the snapshot is too old; 25006 on a standby.
+/// same for all calls with one snapshot in one statement. 55000 without preloading or identity,
+/// while `snowflake.reuse_window` is on, while a transaction is prepared that was prepared before
+/// the server started, and if the snapshot is too old; 25006 on a standby.
 #[pg_extern(stable, strict, parallel_restricted)]
 fn snowflake_horizon() -> i64 {
     horizon().or_raise()
@@ -69,8 +69,8 @@ thread_local! {
     static KNOWN: Cell<Option<(Key, i64)>> = const { Cell::new(None) };
 }
 
-/// The key of a statement and its snapshot. Two snapshots that see the same transactions have the same
-/// key.
+/// The key of a statement and its snapshot. Two snapshots that see the same transactions have the
+/// same key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     transactions: u64,
@@ -137,10 +137,11 @@ fn refuse_unknown() -> Result<(), Error> {
     Ok(())
 }
 
-/// The transactions that are prepared, and were prepared before the server started or while it was a
-/// standby.
+/// The transactions that are prepared, and were prepared before the server started or while it was
+/// a standby.
 pub fn prepared_before_the_start() -> Vec<Prepared> {
-    // All that have no prepared slot are from before: whoever prepares one fills a prepared slot first.
+    // All that have no prepared slot are from before: whoever prepares one fills a prepared slot
+    // first.
     let is_held = |xid| {
         (0..horizon_slots::prepared_slot_count())
             .any(|n| horizon_slots::prepared_slot(n).xid as u32 == xid)

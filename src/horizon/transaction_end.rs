@@ -65,7 +65,8 @@ pub fn init() {
 /// A transaction of this process ends.
 unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_void) {
     match event {
-        // Before the place of the transaction is looked for, by the transaction ID that it gets here.
+        // Before the place of the transaction is looked for, by the transaction ID that it gets
+        // here.
         XACT_EVENT_PRE_COMMIT if has_something_to_wait_for() && waits_for_standbys() => {
             write_commit_record();
         }

@@ -162,8 +162,8 @@ pub fn is_partitioned_by(table: pg_sys::Oid, column: i16) -> bool {
     })
 }
 
-/// A table, its partitions and the tables that inherit from it, locked, so that nobody drops them until
-/// the transaction ends.
+/// A table, its partitions and the tables that inherit from it, locked, so that nobody drops them
+/// until the transaction ends.
 pub fn inheritors(table: pg_sys::Oid, lock: u32) -> Vec<pg_sys::Oid> {
     // SAFETY: looks for them by an OID, and the list is one of OIDs.
     unsafe {

@@ -1,8 +1,8 @@
 //! Functions that former versions of the extension had.
 //!
-//! The functions stay, because a database that was restored with the catalog of a former version, or that
-//! pg_upgrade carries over, has them until it is updated, and because whoever calls one is told what
-//! replaces it.
+//! The functions stay, because a database that was restored with the catalog of a former version,
+//! or that pg_upgrade carries over, has them until it is updated, and because whoever calls one is
+//! told what replaces it.
 
 use pgrx::prelude::*;
 
@@ -16,7 +16,8 @@ impl Report for Replaced {
         let Replaced(old, new) = self;
         let message = format!("{old}() does not change tables any more");
         report::new(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(format!(
-            "SELECT {new}('{{TABLE}}') prints the statements, for the owner of the table to execute."
+            "SELECT {new}('{{TABLE}}') prints the statements, for the owner of the table to \
+             execute."
         ))
     }
 }

@@ -1,5 +1,5 @@
-//! A table, its columns and its expressions in PostgreSQL's caches. An expression is a text of nodes,
-//! as the catalog has it.
+//! A table, its columns and its expressions in PostgreSQL's caches. An expression is a text of
+//! nodes, as the catalog has it.
 
 use std::ffi::{CStr, c_char};
 use std::{iter, ptr, slice};
@@ -23,8 +23,8 @@ impl Table {
         Table { oid, relation: unsafe { PgRelation::open(oid) } }
     }
 
-    /// A table that the transaction might not have locked: it is until it is closed. `None` if it was
-    /// dropped.
+    /// A table that the transaction might not have locked: it is until it is closed. `None` if it
+    /// was dropped.
     pub fn read(oid: pg_sys::Oid) -> Option<Table> {
         const LOCK: i32 = pg_sys::AccessShareLock as _;
         // SAFETY: the lock keeps the relation as it is, and waits for whoever drops it.
@@ -37,8 +37,8 @@ impl Table {
         }
     }
 
-    /// The defaults with the numbers of their columns, among them the expressions of generated columns;
-    /// and the check constraints.
+    /// The defaults with the numbers of their columns, among them the expressions of generated
+    /// columns; and the check constraints.
     pub fn defaults_and_checks(&self) -> (Vec<(i16, String)>, Vec<String>) {
         // SAFETY: the relation is open, and there are as many as it says.
         unsafe {

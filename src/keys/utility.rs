@@ -1,9 +1,9 @@
 //! The hook that sees each utility statement: every statement that is not planned, such as COPY,
 //! ALTER TABLE and DISCARD.
 //!
-//! While a utility statement runs, a frame of `error_context_stack` says what it is. After an error,
-//! whoever catches it puts that stack back, so that the mark of a statement that has failed never
-//! outlives it: a variable of ours would have to be put back in each of these places.
+//! While a utility statement runs, a frame of `error_context_stack` says what it is. After an
+//! error, whoever catches it puts that stack back, so that the mark of a statement that has failed
+//! never outlives it: a variable of ours would have to be put back in each of these places.
 
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
@@ -71,11 +71,12 @@ fn running() -> impl Iterator<Item = *mut Begun> {
     }
 }
 
-/// The mark of a frame of [`run`]. The compiler may make several copies of a function, so the address
-/// that is looked for has to be the one that was stored.
+/// The mark of a frame of [`run`]. The compiler may make several copies of a function, so the
+/// address that is looked for has to be the one that was stored.
 static MARK: unsafe extern "C-unwind" fn(*mut c_void) = explain;
 
-/// Called for each report that is made while the statement runs. One that is part of it has its own.
+/// Called for each report that is made while the statement runs. One that is part of it has its
+/// own.
 unsafe extern "C-unwind" fn explain(begun: *mut c_void) {
     let begun = begun.cast();
     if running().next() == Some(begun) {
@@ -84,10 +85,10 @@ unsafe extern "C-unwind" fn explain(begun: *mut c_void) {
     }
 }
 
-/// Executes the statement, marked, then forgets the last ID if the statement says so, and looks at new
-/// keys. An error leaves this function by `longjmp`, so nothing here might need to be dropped, and what
-/// comes after the statement is not executed then. It has no guard of pgrx, so nothing here panics:
-/// [`begin`] and `adopt::end` have one, and the rest reads and writes variables.
+/// Executes the statement, marked, then forgets the last ID if the statement says so, and looks at
+/// new keys. An error leaves this function by `longjmp`, so nothing here might need to be dropped,
+/// and what comes after the statement is not executed then. It has no guard of pgrx, so nothing
+/// here panics: [`begin`] and `adopt::end` have one, and the rest reads and writes variables.
 unsafe extern "C-unwind" fn run(
     planned: *mut pg_sys::PlannedStmt,
     query: *const c_char,

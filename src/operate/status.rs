@@ -66,8 +66,8 @@ fn snowflake_stat() -> TableIterator<
     ))
 }
 
-/// A column of `pg_stat_snowflake` that came with 0.3.0. `snowflake_stat()` remains as it was, so that
-/// what depends on it survives an update. 55000 without preloading.
+/// A column of `pg_stat_snowflake` that came with 0.3.0. `snowflake_stat()` remains as it was, so
+/// that what depends on it survives an update. 55000 without preloading.
 #[pg_extern(sql = "
 CREATE FUNCTION snowflake_internal.snowflake_stat_observations_refused() RETURNS bigint
     LANGUAGE c VOLATILE STRICT PARALLEL SAFE

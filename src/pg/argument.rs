@@ -7,13 +7,13 @@ use pgrx::{PgSqlErrorCode, pg_sys};
 use crate::pg::encoding::decode;
 use crate::pg::report::{self, Report};
 
-/// No valid text, of an argument or of a setting, has more bytes. Longer ones are refused before they
-/// are copied: a call and its error copy a text up to six times, for which the reserve has to suffice
-/// where memory is short.
+/// No valid text, of an argument or of a setting, has more bytes. Longer ones are refused before
+/// they are copied: a call and its error copy a text up to six times, for which the reserve has to
+/// suffice where memory is short.
 pub const LONGEST: usize = 65_536;
 
-/// The text argument with this number, counted from 0. It must not be NULL. 54000 for a text that is
-/// longer than any valid one.
+/// The text argument with this number, counted from 0. It must not be NULL. 54000 for a text that
+/// is longer than any valid one.
 ///
 /// # Safety
 ///

@@ -127,8 +127,8 @@ pub unsafe fn text_attribute(
     }
 }
 
-/// Converts the beginning of a text, and returns how many bytes of it that are: none before what the
-/// other encoding does not have, or what means nothing.
+/// Converts the beginning of a text, and returns how many bytes of it that are: none before what
+/// the other encoding does not have, or what means nothing.
 fn convert(text: &[u8], from: c_int, to: c_int) -> (Vec<u8>, usize) {
     // No character becomes longer by more than this factor, PostgreSQL's MAX_CONVERSION_GROWTH.
     let text = &text[..text.len().min(1024)];

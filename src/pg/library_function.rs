@@ -17,16 +17,17 @@ pub struct LibraryFunction {
 
 impl LibraryFunction {
     /// The function of this symbol that is in C, in the library, of a superuser, and a member of an
-    /// extension; `None` if this database does not have it. Only superusers create functions in C, so
-    /// nobody else has one that looks like this, whatever she adds to an extension of hers. The caches
-    /// of PostgreSQL answer this by the name, which is the symbol without what pgrx appends, and
-    /// without the prefix of those in `snowflake_internal`.
+    /// extension; `None` if this database does not have it. Only superusers create functions in C,
+    /// so nobody else has one that looks like this, whatever she adds to an extension of hers. The
+    /// caches of PostgreSQL answer this by the name, which is the symbol without what pgrx appends,
+    /// and without the prefix of those in `snowflake_internal`.
     pub fn of(symbol: &str) -> Option<LibraryFunction> {
         let name = symbol.trim_end_matches("_wrapper");
         let name = CString::new(name.trim_start_matches("snowflake_internal_")).expect("a symbol");
         let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP;
         let none = pg_sys::Datum::null();
-        // SAFETY: looks into the catalog. What is found in the list is copied before it is released.
+        // SAFETY: looks into the catalog. What is found in the list is copied before it is
+        // released.
         unsafe {
             let list = pg_sys::SearchSysCacheList(cache as _, 1, name.as_ptr().into(), none, none);
             let rows = (*list).members.as_slice((*list).n_members as usize);

@@ -1,9 +1,10 @@
 //! Memory of Rust where the system has no more.
 //!
-//! PostgreSQL raises an error then. Rust ends the process by a signal, with which the server ends all
-//! sessions. So what Rust wants then comes from a reserve of the process. A call with the longest texts
-//! takes a quarter of it, and what PostgreSQL allocates for the call raises the error. Where the reserve
-//! is used up all the same, as by very many rows of the catalog, this session ends, and no other.
+//! PostgreSQL raises an error then. Rust ends the process by a signal, with which the server ends
+//! all sessions. So what Rust wants then comes from a reserve of the process. A call with the
+//! longest texts takes a quarter of it, and what PostgreSQL allocates for the call raises the
+//! error. Where the reserve is used up all the same, as by very many rows of the catalog, this
+//! session ends, and no other.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{RefCell, UnsafeCell};
@@ -122,9 +123,10 @@ fn end_session() -> ! {
 /// Where errors are copied to.
 static ERRORS: AtomicPtr<pg_sys::MemoryContextData> = AtomicPtr::new(ptr::null_mut());
 
-/// Allocates what a process needs once, and what could end it if memory were short later: where errors are
-/// copied to, and what the C library has for thread-locals and their destructors. Called when the library
-/// is loaded, with nothing to drop: PostgreSQL raises an error if memory is short now.
+/// Allocates what a process needs once, and what could end it if memory were short later: where
+/// errors are copied to, and what the C library has for thread-locals and their destructors. Called
+/// when the library is loaded, with nothing to drop: PostgreSQL raises an error if memory is short
+/// now.
 pub fn prepare() {
     /// More than what the C library allocates.
     const ENOUGH: usize = 1 << 16;
@@ -137,15 +139,16 @@ pub fn prepare() {
             ERRORS.store(AllocSetContextCreateInternal(parent, name, SIZE, SIZE, SIZE), Relaxed);
         }
     }
-    // Rust has a handle of the thread, which its own allocator allocates, and pgrx a thread-local with what
-    // it knows of a panic.
+    // Rust has a handle of the thread, which its own allocator allocates, and pgrx a thread-local
+    // with what it knows of a panic.
     drop(thread::current());
     drop(catch_unwind(|| panic_any(())));
 }
 
-/// The linker puts it in the place of `CopyErrorData()`, by which the guard of pgrx reads each error. That
-/// copies into the current context, and where it finds no memory there, it raises an error, from which the
-/// guard does not recover. Here, that error is read in place of the one that it hides.
+/// The linker puts it in the place of `CopyErrorData()`, by which the guard of pgrx reads each
+/// error. That copies into the current context, and where it finds no memory there, it raises an
+/// error, from which the guard does not recover. Here, that error is read in place of the one that
+/// it hides.
 ///
 /// # Safety
 ///
@@ -154,8 +157,8 @@ pub fn prepare() {
 unsafe extern "C-unwind" fn __wrap_CopyErrorData() -> *mut pg_sys::ErrorData {
     let errors = ERRORS.load(Relaxed);
     let mut copy: *mut pg_sys::ErrorData = ptr::null_mut();
-    // SAFETY: the caller's promise. The closure has nothing to drop. The frames on the stack of callbacks
-    // are gone, and the guard puts it back.
+    // SAFETY: the caller's promise. The closure has nothing to drop. The frames on the stack of
+    // callbacks are gone, and the guard puts it back.
     unsafe {
         let (handler, context) = (pg_sys::PG_exception_stack, pg_sys::CurrentMemoryContext);
         pg_sys::error_context_stack = ptr::null_mut();
@@ -173,8 +176,9 @@ unsafe extern "C-unwind" fn __wrap_CopyErrorData() -> *mut pg_sys::ErrorData {
     copy
 }
 
-/// A variable of the process, which has one thread. A thread-local would have a destructor, for which the C
-/// library needs memory when it is used first, and ends the process where there is none.
+/// A variable of the process, which has one thread. A thread-local would have a destructor, for
+/// which the C library needs memory when it is used first, and ends the process where there is
+/// none.
 pub struct OfProcess<T>(RefCell<T>);
 
 // SAFETY: a backend has one thread.

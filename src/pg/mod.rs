@@ -1,8 +1,8 @@
 //! Services of PostgreSQL that all other modules need.
 //!
-//! Whatever an extension executes that could call code of a user (an operator, a function, a cast, a
-//! trigger, a rule, a policy, a check, a default, an index expression) runs with no right that the
-//! caller lacks, and with none that the writer of that code lacks. So:
+//! Whatever an extension executes that could call code of a user (an operator, a function, a cast,
+//! a trigger, a rule, a policy, a check, a default, an index expression) runs with no right that
+//! the caller lacks, and with none that the writer of that code lacks. So:
 //!
 //! - Names in queries of ours are looked up in the catalog alone ([`spi::query`]), where nobody but
 //!   PostgreSQL has operators and functions.

@@ -54,9 +54,9 @@ const IS_SAME: &str = "
     SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.oid = $1 AND format('%I.%I', n.nspname, c.relname) = $2 AND c.relowner = $3";
 
-/// Code of the table `$1` that would run when it is written, and tables that would be written with it;
-/// or NULL. The extension's trigger `guard` is left out: it is fired BEFORE INSERT FOR EACH ROW (7), and
-/// its function is a member of the extension in C, which only superusers create.
+/// Code of the table `$1` that would run when it is written, and tables that would be written with
+/// it; or NULL. The extension's trigger `guard` is left out: it is fired BEFORE INSERT FOR EACH ROW
+/// (7), and its function is a member of the extension in C, which only superusers create.
 const OTHERS_CODE: &str = "
     WITH
     -- a row: an object that is made for the table, and may call functions
@@ -115,8 +115,8 @@ impl OwnTable {
         self.check_code()
     }
 
-    /// Lets nobody drop or rename the table until the transaction ends, so that its name can be read
-    /// as the current user, without a wait.
+    /// Lets nobody drop or rename the table until the transaction ends, so that its name can be
+    /// read as the current user, without a wait.
     pub fn keep_name(&self) -> Result<(), Untrusted> {
         if !transaction::lock_at_once(self.relation) {
             return Err(Untrusted::Locked(self.name.clone()));

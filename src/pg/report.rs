@@ -1,9 +1,9 @@
 //! Errors and log entries, and their way to PostgreSQL.
 //!
-//! PostgreSQL copies the texts of a report into memory that it has set aside for this. An error is then
-//! a Rust panic until the stack is unwound, as each error of PostgreSQL is, and pgrx hands it back.
-//! pgrx has reports of its own, and copies their texts when nothing catches an error any more: where
-//! memory was short, it would end the server.
+//! PostgreSQL copies the texts of a report into memory that it has set aside for this. An error is
+//! then a Rust panic until the stack is unwound, as each error of PostgreSQL is, and pgrx hands it
+//! back. pgrx has reports of its own, and copies their texts when nothing catches an error any
+//! more: where memory was short, it would end the server.
 
 use std::ffi::{CStr, CString, c_int};
 use std::panic::Location;
@@ -18,8 +18,8 @@ use crate::pg::unguarded::{
     errcode, errdetail_internal, errfinish, errhint, errmsg_internal, errstart,
 };
 
-/// Lets the log say something that can happen at every ID no more often than once a minute. Integers
-/// only, so that it can be asked under the spinlock.
+/// Lets the log say something that can happen at every ID no more often than once a minute.
+/// Integers only, so that it can be asked under the spinlock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnceAMinute {
     /// By the boot clock; `None` before the first.
@@ -168,13 +168,13 @@ pub fn sentences(message: &str, detail: Option<&str>) -> String {
     sentences
 }
 
-/// Sends this to the client, and to the log if `log_min_messages` says so; an error is raised. No lock
-/// may be held, because this blocks if the client does not read.
+/// Sends this to the client, and to the log if `log_min_messages` says so; an error is raised. No
+/// lock may be held, because this blocks if the client does not read.
 pub fn send(report: ErrorReport, level: PgLogLevel) {
     const TEXT: &CStr = c"%s";
     let ErrorReport { sqlstate, message, detail, hint, place } = report;
-    // SAFETY: reads variables of this process. The catalog, without which there are no conversions, is
-    // read in transactions.
+    // SAFETY: reads variables of this process. The catalog, without which there are no conversions,
+    // is read in transactions.
     let can_encode = unsafe {
         pg_sys::MyDatabaseId != pg_sys::InvalidOid && !pg_sys::TopTransactionContext.is_null()
     };
@@ -185,8 +185,9 @@ pub fn send(report: ErrorReport, level: PgLogLevel) {
     let texts = [Some(message), detail, hint].map(|text| text.map(encoded));
     let [message, detail, hint] =
         [0, 1, 2].map(|at| texts[at].as_deref().map_or(ptr::null(), CStr::as_ptr));
-    // SAFETY: as the macro ereport() does. The texts live through the call, and the closure has nothing
-    // to drop. No interrupt ends a message to the client, after which the caller has more to do.
+    // SAFETY: as the macro ereport() does. The texts live through the call, and the closure has
+    // nothing to drop. No interrupt ends a message to the client, after which the caller has more
+    // to do.
     unsafe {
         pg_guard_ffi_boundary(|| {
             if !errstart(level as c_int, ptr::null()) {

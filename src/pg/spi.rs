@@ -19,8 +19,8 @@ pub trait Row {
     unsafe fn read(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc) -> Self;
 }
 
-/// A value of a column: `String`, which takes the text of any type, or of the column's type. It is an
-/// `Option` where there may be NULL.
+/// A value of a column: `String`, which takes the text of any type, or of the column's type. It is
+/// an `Option` where there may be NULL.
 pub trait Value {
     /// # Safety
     ///
@@ -41,7 +41,11 @@ impl Value for Option<String> {
 macro_rules! values {
     ($($of:ty),*) => {$(
         impl Value for Option<$of> {
-            unsafe fn at(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc, column: i32) -> Self {
+            unsafe fn at(
+                tuple: pg_sys::HeapTuple,
+                columns: pg_sys::TupleDesc,
+                column: i32,
+            ) -> Self {
                 // SAFETY: the caller's promise; the type is compared.
                 unsafe {
                     assert_eq!(pg_sys::SPI_gettypeid(columns, column), <$of>::type_oid());
@@ -58,7 +62,11 @@ values!(bool, i32, i64, pg_sys::Oid, pg_sys::TransactionId);
 macro_rules! not_null {
     ($($of:ty),*) => {$(
         impl Value for $of {
-            unsafe fn at(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc, column: i32) -> Self {
+            unsafe fn at(
+                tuple: pg_sys::HeapTuple,
+                columns: pg_sys::TupleDesc,
+                column: i32,
+            ) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe { Option::<$of>::at(tuple, columns, column).expect("not NULL") }
             }
@@ -146,8 +154,8 @@ fn select<R: Row>(query: &str, arguments: &[Argument], active: bool) -> Vec<R> {
     })
 }
 
-/// Executes a statement under the settings of the session, and discards the rows that it returns. Its
-/// names are qualified, and it has no literals, unless they are those of the session.
+/// Executes a statement under the settings of the session, and discards the rows that it returns.
+/// Its names are qualified, and it has no literals, unless they are those of the session.
 pub fn execute_here(statement: &str) {
     let statement = encode(statement);
     Spi::connect(|_| {

@@ -59,8 +59,8 @@ fn in_subtransaction<T>(
     }
 }
 
-/// As [`rolled_back`], but hands the message of an error to `handle`. Only a cancellation of the query is
-/// raised again, because it has to end the whole.
+/// As [`rolled_back`], but hands the message of an error to `handle`. Only a cancellation of the
+/// query is raised again, because it has to end the whole.
 pub fn by_itself<T>(act: impl FnOnce() -> T, handle: impl Fn(String) -> T) -> T {
     rolled_back(act, |error| match error {
         CaughtError::PostgresError(report)

@@ -57,7 +57,8 @@ pub fn display(time: Timestamp) -> String {
     display_timestamptz(raw_timestamptz(time))
 }
 
-/// A length of time for a message: milliseconds, or from a second on, as PostgreSQL writes an interval.
+/// A length of time for a message: milliseconds, or from a second on, as PostgreSQL writes an
+/// interval.
 pub fn interval(Span(ms): Span) -> String {
     if ms.abs() < 1000 {
         return format!("{ms} ms");

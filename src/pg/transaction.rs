@@ -1,5 +1,5 @@
-//! Which snapshot a transaction has, whether it may write, what it has locked, and when its commit is
-//! durable.
+//! Which snapshot a transaction has, whether it may write, what it has locked, and when its commit
+//! is durable.
 
 use std::ffi::CStr;
 
@@ -14,8 +14,8 @@ pub fn keeps_snapshot() -> bool {
     unsafe { pg_sys::XactIsoLevel >= pg_sys::XACT_REPEATABLE_READ as i32 }
 }
 
-/// Refuses to execute a function in a read-only transaction, as PostgreSQL refuses `setval()`: 25006
-/// with this name.
+/// Refuses to execute a function in a read-only transaction, as PostgreSQL refuses `setval()`:
+/// 25006 with this name.
 pub fn refuse_read_only(function: &CStr) {
     // SAFETY: in a transaction; raises an error or does nothing.
     unsafe { pg_sys::PreventCommandIfReadOnly(function.as_ptr()) }

@@ -1,8 +1,9 @@
 //! Every function of the server that is called without the guard of pgrx, and why that is right.
 //!
-//! The guard turns an error of PostgreSQL into a Rust panic, so that what is on the stack is dropped.
-//! An error of a call without it jumps over all of that. So what is declared here raises no error, or
-//! is called where there is nothing to drop. No other file declares functions of the server.
+//! The guard turns an error of PostgreSQL into a Rust panic, so that what is on the stack is
+//! dropped. An error of a call without it jumps over all of that. So what is declared here raises
+//! no error, or is called where there is nothing to drop. No other file declares functions of the
+//! server.
 //!
 //! Functions of other libraries that had a hook before this one are called without it, too:
 //! `keys::utility::run` and `keys::adopt::collect` have nothing to drop when they call them.
@@ -22,8 +23,8 @@ unsafe extern "C-unwind" {
     /// It counts in a variable of the process, and raises no error.
     pub fn finish_spin_delay(status: *mut pg_sys::SpinDelayStatus);
 
-    /// It raises what the statement raises. The guard would report less of that than PostgreSQL does,
-    /// and its caller has nothing to drop.
+    /// It raises what the statement raises. The guard would report less of that than PostgreSQL
+    /// does, and its caller has nothing to drop.
     pub fn standard_ProcessUtility(
         statement: *mut pg_sys::PlannedStmt,
         query: *const c_char,
@@ -35,8 +36,8 @@ unsafe extern "C-unwind" {
         completion: *mut pg_sys::QueryCompletion,
     );
 
-    /// It raises an error if memory is short, as the rest of a report does. `report::send` has the guard
-    /// around all of it. With FATAL, the process ends.
+    /// It raises an error if memory is short, as the rest of a report does. `report::send` has the
+    /// guard around all of it. With FATAL, the process ends.
     pub fn errstart(level: c_int, domain: *const c_char) -> bool;
 
     /// As `errstart()`.
@@ -57,8 +58,8 @@ unsafe extern "C-unwind" {
     /// As `errstart()`: it raises the error.
     pub fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
 
-    /// It raises an error if memory is short. `memory::prepare` calls it with nothing to drop, and the
-    /// guard needs what that prepares.
+    /// It raises an error if memory is short. `memory::prepare` calls it with nothing to drop, and
+    /// the guard needs what that prepares.
     pub fn palloc(size: usize) -> *mut c_void;
 
     /// As `palloc()`.

@@ -195,8 +195,8 @@ impl Began {
     }
 }
 
-/// When entries that might come often were written last: those about a clock that was set back, about
-/// one that has jumped ahead, and about a register that was deleted.
+/// When entries that might come often were written last: those about a clock that was set back,
+/// about one that has jumped ahead, and about a register that was deleted.
 #[derive(Clone, Copy, Default)]
 pub struct Logged([OnceAMinute; 3]);
 

@@ -171,8 +171,8 @@ impl Closed {
     pub const NOTHING: Closed = Closed(false);
 }
 
-/// Lets all processes of the server close the file, if it was deleted: what one of them wrote to the
-/// deleted file after there is a new one would be lost. Waits for them, so no lock may be held.
+/// Lets all processes of the server close the file, if it was deleted: what one of them wrote to
+/// the deleted file after there is a new one would be lost. Waits for them, so no lock may be held.
 pub fn close_deleted() -> Closed {
     let is_deleted = was_seen() && !exists();
     if is_deleted {

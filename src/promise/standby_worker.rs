@@ -1,5 +1,6 @@
 //! The background worker that follows the clock of the upstream while the server is a standby, and
-//! reserves as soon as it is promoted; or lets the register of a server that was restored remember that.
+//! reserves as soon as it is promoted; or lets the register of a server that was restored remember
+//! that.
 
 use std::time::Duration;
 

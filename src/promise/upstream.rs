@@ -1,8 +1,8 @@
 //! The clock of the server that a standby follows, as the standby knows it.
 //!
 //! Each message that a walreceiver gets carries the sender's clock. While the server is a standby,
-//! [`super::standby_worker`] looks at the last one, and keeps what it says together with the boot clock.
-//! A server that is promoted compares its own clock with that: see [`snowflake_core::jump`].
+//! [`super::standby_worker`] looks at the last one, and keeps what it says together with the boot
+//! clock. A server that is promoted compares its own clock with that: see [`snowflake_core::jump`].
 //!
 //! In a cascade, it is the clock of the standby that sends. If no message has come since the server
 //! started, nothing is known, as after a restart, or where WAL comes from an archive alone.
@@ -117,8 +117,8 @@ impl Message {
     }
 }
 
-/// Hands over what the upstream's clock says by a message that came since the last look. Called by the
-/// worker alone.
+/// Hands over what the upstream's clock says by a message that came since the last look. Called by
+/// the worker alone.
 pub fn look(keep: impl FnOnce(Clocks)) {
     let last = LAST_LOOK.get();
     last.connected.store(was_connected(), Relaxed);
@@ -133,8 +133,8 @@ pub fn look(keep: impl FnOnce(Clocks)) {
     last.has_looked.store(true, Relaxed);
 }
 
-/// A worker that has not looked for longer than this does not run: it looks five times a second, and
-/// PostgreSQL starts one again that has ended after 5 seconds.
+/// A worker that has not looked for longer than this does not run: it looks five times a second,
+/// and PostgreSQL starts one again that has ended after 5 seconds.
 const GONE: Span = Span(10_000);
 
 /// Returns whether the worker runs. The library must have been preloaded.

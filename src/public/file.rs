@@ -79,7 +79,8 @@ fn read_from(path: &Path) -> Result<KeyBytes, FileError> {
     if !metadata.is_file() {
         return Err(FileError::Kind);
     }
-    // The rules of ssl_key_file. Root might let a group read the file, in which the server's user is.
+    // The rules of ssl_key_file. Root might let a group read the file, in which the server's user
+    // is.
     // SAFETY: asks for a number of this process.
     let server = unsafe { libc::geteuid() };
     let forbidden = match metadata.uid() {

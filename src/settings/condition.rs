@@ -1,5 +1,5 @@
-//! Conditions of an identity, and the worker ID that the name of this server gives: the one place that
-//! reads names and compares them.
+//! Conditions of an identity, and the worker ID that the name of this server gives: the one place
+//! that reads names and compares them.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -37,8 +37,8 @@ pub fn numbered(text: &str) -> Result<Option<Numbered>, String> {
     })
 }
 
-/// The first condition that does not hold for this process, as a sentence. What holds instead is not
-/// said, because anybody who asks for an ID reads the sentence.
+/// The first condition that does not hold for this process, as a sentence. What holds instead is
+/// not said, because anybody who asks for an ID reads the sentence.
 pub fn unmet(conditions: &[Condition]) -> Option<String> {
     conditions.iter().find_map(|condition| {
         let Condition { name, value } = condition;

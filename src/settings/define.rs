@@ -121,8 +121,9 @@ fn checked_layout(epoch: Timestamp, bits: impl Fn(&Int) -> i32) -> Result<Layout
     Layout::new(epoch, Widths { datacenter, worker, sequence }).map_err(Error::Layout)
 }
 
-/// The identity that the settings say; `None` unless both numbers are set. A part of width 0 has one
-/// value only and need not be set. The inner error is why the name of the server gives no number.
+/// The identity that the settings say; `None` unless both numbers are set. A part of width 0 has
+/// one value only and need not be set. The inner error is why the name of the server gives no
+/// number.
 fn defined_identity(
     layout: Layout,
     named: Option<&Named>,

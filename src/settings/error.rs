@@ -51,8 +51,8 @@ const MOVE: &str = "If this is a copy of another server, give it a datacenter an
                     another name, change only the latter. Then restart the server. See \
                     docs/runbook.md.";
 
-const RENAME: &str = "If this is a copy of another server, give it a pattern and a datacenter ID of \
-                      its own. If it is the server itself, correct its name, or \
+const RENAME: &str = "If this is a copy of another server, give it a pattern and a datacenter ID \
+                      of its own. If it is the server itself, correct its name, or \
                       snowflake.worker_id_from. Then restart the server. See docs/runbook.md.";
 
 /// Returns the hint with widths that hold a number that is too large.

@@ -118,8 +118,8 @@ impl Int {
     /// The value, without the check of the thread that `GucSetting::get()` makes each time.
     #[inline(always)]
     pub fn get(&self) -> i32 {
-        // SAFETY: a plain variable that this process's only thread reads, and writes when it handles
-        // a reload.
+        // SAFETY: a plain variable that this process's only thread reads, and writes when it
+        // handles a reload.
         unsafe { *self.value.as_ptr() }
     }
 

@@ -1,8 +1,9 @@
 //! Every `snowflake.*` setting: what is set.
 //!
 //! Layout and identity are fixed when the server starts, so that no statement can continue under an
-//! identity that another server has been given; [`mod@fixed`] holds them in the form that the hot path
-//! wants. An ordinary user can change only `snowflake.adopted_schemas`, for what he creates himself.
+//! identity that another server has been given; [`mod@fixed`] holds them in the form that the hot
+//! path wants. An ordinary user can change only `snowflake.adopted_schemas`, for what he creates
+//! himself.
 //!
 //! - `table`: names, defaults and ranges.
 //! - `integer`, `text`: the kinds of values.

@@ -22,9 +22,9 @@ pub fn configured(name: &CStr) -> Option<CString> {
     }
 }
 
-/// The value of [`configured`], if a reload has read it since the server started. PostgreSQL does not
-/// take it over when a setting is defined that is fixed when a session starts: it expects such a
-/// setting to be defined already.
+/// The value of [`configured`], if a reload has read it since the server started. PostgreSQL does
+/// not take it over when a setting is defined that is fixed when a session starts: it expects such
+/// a setting to be defined already.
 pub fn reloaded(name: &CStr) -> Option<CString> {
     let is_reloaded = find(name)?.reset_scontext == pg_sys::GucContext::PGC_SIGHUP;
     if is_reloaded { configured(name) } else { None }

@@ -102,9 +102,9 @@ pub static IDENTITY_REQUIRES: Text<Vec<Condition>> = Text {
 pub static WORKER_ID_FROM: Text<Option<Numbered>> = Text {
     name: c"snowflake.worker_id_from",
     short: c"Where this server's name has its worker ID.",
-    long: c"A condition whose value has * for the number, such as hostname=db-*, or POD_INDEX=* for an \
-        environment variable of the server, and others that have to hold, separated by commas. A \
-        server whose name does not match issues no IDs. Empty if the number is in \
+    long: c"A condition whose value has * for the number, such as hostname=db-*, or POD_INDEX=* \
+        for an environment variable of the server, and others that have to hold, separated by \
+        commas. A server whose name does not match issues no IDs. Empty if the number is in \
         snowflake.worker_id.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
     parse: condition::numbered,
@@ -127,9 +127,9 @@ pub static START_AFTER: Text<Option<Timestamp>> = Text {
 pub static PUBLIC_KEY_FILE: Text<()> = Text {
     name: c"snowflake.public_key_file",
     short: c"The file with the keys of public IDs.",
-    long:
-        c"One key a line, as 32 hexadecimal digits. The first makes names, and all read them. A \
-        reload reads the file again. It belongs outside the data directory. Empty if there is none.",
+    long: c"One key a line, as 32 hexadecimal digits. The first makes names, and all read them. A \
+        reload reads the file again. It belongs outside the data directory. Empty if there is \
+        none.",
     value: GucSetting::<Option<CString>>::new(Some(c"")),
     parse: |_| Ok(()),
     hook: check_hook!(PUBLIC_KEY_FILE),

@@ -16,8 +16,8 @@ use super::fixed::FIXED;
 use super::integer::{Check, NO_LIMIT};
 
 const EPOCH_RULE: &str = "The epoch is an ISO 8601 instant with an offset, such as \
-    '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 00:00:00 UTC; in whole \
-    milliseconds, not before 1970 and not in the future.";
+    '2010-11-04T01:42:54.657Z', or a number of milliseconds since 1970-01-01 00:00:00 UTC; in \
+    whole milliseconds, not before 1970 and not in the future.";
 
 /// Reads `snowflake.epoch`.
 pub fn epoch(text: &str) -> Result<Timestamp, String> {
@@ -29,8 +29,8 @@ pub fn epoch(text: &str) -> Result<Timestamp, String> {
         .map_err(|error| format!("The value is not valid: {error}. {EPOCH_RULE}"))
 }
 
-/// Reads `snowflake.datacenter_id` or `snowflake.worker_id`; `None` where it is -1. While the server
-/// starts, the layout is not fixed yet, and [`super::define`] compares with it.
+/// Reads `snowflake.datacenter_id` or `snowflake.worker_id`; `None` where it is -1. While the
+/// server starts, the layout is not fixed yet, and [`super::define`] compares with it.
 ///
 /// They are texts, because PostgreSQL reads integers in other forms too: `010` is 8, and so is
 /// `7.6`. A server that is taken for another one issues the other one's IDs.
@@ -66,8 +66,8 @@ pub fn id_rule(last: u32) -> String {
 }
 
 const START_RULE: &str = "The valid values are an ISO 8601 instant with an offset, such as \
-    '2026-01-01 00:00:00+00', a number of milliseconds since 1970-01-01 00:00:00 UTC, and the empty \
-    string.";
+    '2026-01-01 00:00:00+00', a number of milliseconds since 1970-01-01 00:00:00 UTC, and the \
+    empty string.";
 
 /// Reads `snowflake.start_after`; `None` where it is empty.
 /// While the server starts, the layout is not fixed yet, and [`super::define`] compares with it.
@@ -136,8 +136,8 @@ pub fn schema_names(text: &CStr) -> Vec<CString> {
     names.map_or_else(Vec::new, |names| names.iter_ptr().map(owned).collect())
 }
 
-/// Checks that `snowflake.adopted_schemas` is a list. Whether there are schemas of these names is not
-/// looked at, as for `search_path`.
+/// Checks that `snowflake.adopted_schemas` is a list. Whether there are schemas of these names is
+/// not looked at, as for `search_path`.
 pub fn schemas(text: &str) -> Result<(), String> {
     let names = split(&CString::new(text).unwrap_or_default());
     names.map(|_| ()).ok_or_else(|| {

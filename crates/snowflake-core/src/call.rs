@@ -32,8 +32,8 @@ pub fn request(
     Request { first, want, last_sequence: last, leave }
 }
 
-/// A session that takes IDs. It holds no lock from one of these to the next. If one fails, so does the
-/// call.
+/// A session that takes IDs. It holds no lock from one of these to the next. If one fails, so does
+/// the call.
 pub trait Session {
     /// Reasons for which there are no IDs: decisions that refuse them, and others.
     type Error: From<Decision>;
@@ -44,15 +44,15 @@ pub trait Session {
     /// Asks the generator for so many IDs: [`Generator::take`](crate::generator::Generator::take).
     fn take(&mut self, by: Reading, want: u32, limits: &Limits) -> Result<Decision, Self::Error>;
 
-    /// Waits for the clock to reach `until`, but for no more than `longest` by the boot clock. Returns
-    /// how long that was.
+    /// Waits for the clock to reach `until`, but for no more than `longest` by the boot clock.
+    /// Returns how long that was.
     fn wait(&mut self, until: Timestamp, longest: Span) -> Result<Duration, Self::Error>;
 
     /// Makes a reservation.
     fn reserve(&mut self, request: promise::Request) -> Result<(), Self::Error>;
 
-    /// Logs that the clock is behind by so much, because it was set back, and whether the step is held
-    /// or unused IDs are issued. Where there is no log, nothing.
+    /// Logs that the clock is behind by so much, because it was set back, and whether the step is
+    /// held or unused IDs are issued. Where there is no log, nothing.
     fn log_step_back(&mut self, _lead: Span, _is_held: bool) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -65,7 +65,8 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
     loop {
         // However often somebody sets the clock back, one call waits for max_wait at most.
         let max_wait = limits.max_wait.map(|longest| longest - behind.into());
-        // Where single IDs fill each millisecond before it comes, a run has none left. It takes its turn.
+        // Where single IDs fill each millisecond before it comes, a run has none left. It takes its
+        // turn.
         let want = if Span::from(waited) > limits.max_queue { 1 } else { want };
         let reading = session.read(seen)?;
         seen = match session.take(reading, want, &Limits { max_wait, ..*limits })? {
@@ -111,8 +112,8 @@ pub fn take<S: Session>(session: &mut S, want: u32, limits: &Limits) -> Result<R
     }
 }
 
-/// Lets every ID from now on be of a later timestamp than this one, which was seen in an ID of another
-/// server, unless that is more than `max_lead` ahead of the clock. `ask` reads the clock,
+/// Lets every ID from now on be of a later timestamp than this one, which was seen in an ID of
+/// another server, unless that is more than `max_lead` ahead of the clock. `ask` reads the clock,
 /// and then asks the generator: [`Generator::observe`](crate::generator::Generator::observe). It
 /// returns `None` before the generator has begun, because nothing is known of what was issued then.
 pub fn observe<S, E>(

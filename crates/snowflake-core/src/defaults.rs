@@ -7,7 +7,8 @@ use crate::time::Span;
 /// has one ID in it, so that with the default layout, 4,096 sessions fill a millisecond.
 pub const MAX_QUEUE: Span = Span(8);
 
-/// Those of `snowflake.max_burst`, `reuse_window`, `max_backward_step` and `max_wait`, and the queue's.
+/// Those of `snowflake.max_burst`, `reuse_window`, `max_backward_step` and `max_wait`, and the
+/// queue's.
 pub const LIMITS: Limits = Limits {
     max_burst: Some(Span::ZERO),
     reuse_window: Span::ZERO,

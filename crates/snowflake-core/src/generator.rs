@@ -25,14 +25,15 @@
 //!     generator's timestamp, and later than the one that the generator started after.
 //! 11. A lead that a burst built up stays explained after `max_burst` is lowered: it is not taken
 //!     for a step of the clock.
-//! 12. After [`Generator::observe`] has followed a timestamp, every ID is of a later one. It is never
-//!     followed beyond the floor, nor further ahead of the reading than is allowed, and the lead
-//!     that it causes is explained.
-//! 13. Where a millisecond is used up, a request of one ID takes that of a later one at once, so that
-//!     whoever asks first has the smaller ID and waits less. It is at most `max_queue` ahead of what
-//!     is explained. Requests of several IDs, and those that find the queue full, wait and ask again.
-//! 14. The lead of the queue is never mistaken for a step of the clock, nor is a step that is larger
-//!     than this lead mistaken for the queue. A smaller one may be waited out.
+//! 12. After [`Generator::observe`] has followed a timestamp, every ID is of a later one. It is
+//!     never followed beyond the floor, nor further ahead of the reading than is allowed, and the
+//!     lead that it causes is explained.
+//! 13. Where a millisecond is used up, a request of one ID takes that of a later one at once, so
+//!     that whoever asks first has the smaller ID and waits less. It is at most `max_queue` ahead
+//!     of what is explained. Requests of several IDs, and those that find the queue full, wait and
+//!     ask again.
+//! 14. The lead of the queue is never mistaken for a step of the clock, nor is a step that is
+//!     larger than this lead mistaken for the queue. A smaller one may be waited out.
 
 use std::mem::offset_of;
 
@@ -133,8 +134,8 @@ pub enum Decision {
     Queue {
         /// The ID.
         run: Run,
-        /// At most `max_queue` after the reading, so that a clock that is set back is no reason to wait
-        /// for longer.
+        /// At most `max_queue` after the reading, so that a clock that is set back is no reason to
+        /// wait for longer.
         until: Timestamp,
         /// Whether to make a reservation then, as for [`Decision::IssueAndReserve`].
         reserve: bool,
@@ -239,8 +240,8 @@ pub struct Generator {
     last_timestamp: Timestamp,
     /// The highest timestamp that was followed by [`Generator::observe`].
     observed: Option<Timestamp>,
-    /// The last timestamp that the queue has reached, and how far it was ahead of what was explained
-    /// then. Once the clock has moved on, `timestamp` is another one.
+    /// The last timestamp that the queue has reached, and how far it was ahead of what was
+    /// explained then. Once the clock has moved on, `timestamp` is another one.
     queue: Option<(Timestamp, Span)>,
 }
 
@@ -296,8 +297,8 @@ impl Generator {
         (self.sequence != NOTHING_ISSUED).then_some((self.timestamp, self.sequence))
     }
 
-    /// The highest timestamp that was issued or observed, or that the generator started after. Except
-    /// for reused ones, no ID of an earlier timestamp is issued.
+    /// The highest timestamp that was issued or observed, or that the generator started after.
+    /// Except for reused ones, no ID of an earlier timestamp is issued.
     pub fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
@@ -384,8 +385,8 @@ impl Generator {
         Observation::Followed { lead }
     }
 
-    /// Whether milliseconds are recorded in the ring, and reused. The ring knows nothing of what was
-    /// used before this is switched on.
+    /// Whether milliseconds are recorded in the ring, and reused. The ring knows nothing of what
+    /// was used before this is switched on.
     pub fn set_reuse<const N: usize>(&mut self, ring: &mut Ring<N>, on: bool) {
         if on && !self.recording {
             ring.begin(self.timestamp);
@@ -524,7 +525,8 @@ impl Generator {
             Decision::IssueAndReserve(run) => (run, true),
             other => return other,
         };
-        // Not by later readings of the same timestamp: one that is judged by it might be from between.
+        // Not by later readings of the same timestamp: one that is judged by it might be from
+        // between.
         if is_spent {
             self.queue = Some((timestamp, ahead));
         }

@@ -1,29 +1,30 @@
 //! The horizon: an ID up to which no row can still appear.
 //!
-//! A transaction takes an ID, and commits after another one that took a later ID. Whoever reads rows
-//! in the order of their IDs has to stop before the first ID of each transaction that his snapshot
-//! does not see. Where that ID is found depends on how far the transaction has come:
+//! A transaction takes an ID, and commits after another one that took a later ID. Whoever reads
+//! rows in the order of their IDs has to stop before the first ID of each transaction that his
+//! snapshot does not see. Where that ID is found depends on how far the transaction has come:
 //!
 //! - In the *slot* of its process, from the claim of the ID on. The slot is written under the
-//!   generator's lock, together with the claim, so that a reader who has read the last ID under that
-//!   lock, and reads the slots after it, finds the slot of each transaction that has taken an ID up
-//!   to it. The slot is cleared after the transaction has become visible.
+//!   generator's lock, together with the claim, so that a reader who has read the last ID under
+//!   that lock, and reads the slots after it, finds the slot of each transaction that has taken an
+//!   ID up to it. The slot is cleared after the transaction has become visible.
 //! - In its *place* among those of the last transactions, by its transaction ID, from before its
 //!   commit on: for snapshots that are older than the commit.
-//! - In a *prepared slot*, if it is prepared. Nobody is told when it ends, so the prepared slot stays
-//!   until its space is needed and it has ended.
+//! - In a *prepared slot*, if it is prepared. Nobody is told when it ends, so the prepared slot
+//!   stays until its space is needed and it has ended.
 //!
-//! A reader reads in this order: last ID, slots, anonymous, prepared slots, places. Since a transaction
-//! is put into its place, and into a prepared slot, before its slot is cleared, he finds it in one of
-//! them.
+//! A reader reads in this order: last ID, slots, anonymous, prepared slots, places. Since a
+//! transaction is put into its place, and into a prepared slot, before its slot is cleared, he
+//! finds it in one of them.
 //!
-//! An *anonymous* transaction has taken an ID, and has no transaction ID. It has inserted no row here,
-//! but another transaction may have inserted one for it, and have committed before it ends: that of
-//! postgres_fdw or of dblink. No snapshot tells whether an anonymous one has ended. So the server counts
-//! those that have, and keeps the largest horizon that was found, up to which every later snapshot sees
-//! all. A process reads both when a transaction ends, which is before the next snapshot. If an anonymous
-//! one may have ended after that snapshot, the reader goes by the horizon that he read then. As a row of
-//! dblink stays when the transaction that took its ID is rolled back, that is put into its place, too.
+//! An *anonymous* transaction has taken an ID, and has no transaction ID. It has inserted no row
+//! here, but another transaction may have inserted one for it, and have committed before it ends:
+//! that of postgres_fdw or of dblink. No snapshot tells whether an anonymous one has ended. So the
+//! server counts those that have, and keeps the largest horizon that was found, up to which every
+//! later snapshot sees all. A process reads both when a transaction ends, which is before the next
+//! snapshot. If an anonymous one may have ended after that snapshot, the reader goes by the horizon
+//! that he read then. As a row of dblink stays when the transaction that took its ID is rolled
+//! back, that is put into its place, too.
 //!
 //! What is read and written, and in what order, is decided here. The caller owns the memory.
 
@@ -164,7 +165,8 @@ pub enum Lookup {
     Place(usize),
     /// Whether the transaction of this ID, in its lower half, has ended: [`Reader::ended`].
     Ended(u32),
-    /// The horizon of the snapshot, and one of all later ones, which see what was anonymous and ended.
+    /// The horizon of the snapshot, and one of all later ones, which see what was anonymous and
+    /// ended.
     Done(i64, i64),
     /// Nothing is known of a transaction that the snapshot does not see.
     TooOld,
@@ -183,8 +185,8 @@ pub struct Reader<R> {
     limit: i64,
     next: u64,
     lookup: Lookup,
-    /// The number of transactions that were looked for, those that ran before the later ones; or of places
-    /// that were looked at instead of the later ones: see [`Reader::has_more_than_places`].
+    /// The number of transactions that were looked for, those that ran before the later ones; or of
+    /// places that were looked at instead of the later ones: see [`Reader::has_more_than_places`].
     looked: usize,
 }
 
@@ -222,16 +224,16 @@ impl<R: AsRef<[u32]>> Reader<R> {
         }
     }
 
-    /// The server's next transaction ID. It is read after the slots, so that it is greater than that
-    /// of each transaction whose slot was cleared before.
+    /// The server's next transaction ID. It is read after the slots, so that it is greater than
+    /// that of each transaction whose slot was cleared before.
     pub fn next(&mut self, xid: u64) {
         self.next = xid;
         self.lookup = Lookup::Anonymous;
     }
 
-    /// Those that have ended. They are read after the slots, so that each whose slot was cleared before
-    /// is among them. A snapshot from after the end of a transaction that began after theirs is later
-    /// than all of them.
+    /// Those that have ended. They are read after the slots, so that each whose slot was cleared
+    /// before is among them. A snapshot from after the end of a transaction that began after theirs
+    /// is later than all of them.
     pub fn anonymous(&mut self, ended: Anonymous) {
         if ended.count != self.before.count && ended.next >= self.first_later() {
             self.limit = self.before.horizon;
@@ -270,8 +272,8 @@ impl<R: AsRef<[u32]>> Reader<R> {
         self.look_further();
     }
 
-    /// True if the transaction has ended. If not, it was in its slot or in a prepared slot, whose ID has
-    /// lowered the horizon already.
+    /// True if the transaction has ended. If not, it was in its slot or in a prepared slot, whose
+    /// ID has lowered the horizon already.
     pub fn ended(&mut self, has_ended: bool) {
         if has_ended {
             self.lookup = Lookup::TooOld;
@@ -316,7 +318,8 @@ impl<R: AsRef<[u32]>> Reader<R> {
         }
     }
 
-    /// The transaction that is looked for now; `None` where places are looked at instead, or at the end.
+    /// The transaction that is looked for now; `None` where places are looked at instead, or at the
+    /// end.
     fn transaction_looked_for(&self) -> Option<u64> {
         let running = self.running();
         if let Some(xid) = running.get(self.looked) {
@@ -326,7 +329,8 @@ impl<R: AsRef<[u32]>> Reader<R> {
         (!self.has_more_than_places() && xid < self.next).then_some(xid)
     }
 
-    /// Returns whether more transactions are later than there are places: then each place is looked at once.
+    /// Returns whether more transactions are later than there are places: then each place is looked
+    /// at once.
     fn has_more_than_places(&self) -> bool {
         let [_, _, places] = self.sizes;
         self.next - self.first_later() > places as u64

@@ -63,9 +63,10 @@ pub struct Reservation {
 /// Returns the reach of a reservation beyond the highest timestamp, where timestamps are ahead of
 /// the clock. A crash leaves the next incarnation ahead by so much more.
 ///
-/// A server that crashes again and again must not run further and further ahead of the clock, so the
-/// reach is small at first. A server that has issued IDs for 14 seconds reserves as much as one
-/// whose timestamps are those of the clock. So its standby then has as much of the floor in advance.
+/// A server that crashes again and again must not run further and further ahead of the clock, so
+/// the reach is small at first. A server that has issued IDs for 14 seconds reserves as much as one
+/// whose timestamps are those of the clock. So its standby then has as much of the floor in
+/// advance.
 fn reach(age: Span) -> Span {
     ((RESERVATION + age) / 8).clamp(RESERVATION / 8, RESERVATION)
 }
@@ -172,9 +173,10 @@ impl Issuer {
     /// that was promoted in between began a margin above it, too, and might have been lost before
     /// its first record was received.
     ///
-    /// A lost server that had this one's identity might have followed another server's ID just before
-    /// its end, from which its own IDs went on. So a margin grows by as much as an observation may.
-    /// Who wrote the record is known, and who issued IDs on a timeline in between is not.
+    /// A lost server that had this one's identity might have followed another server's ID just
+    /// before its end, from which its own IDs went on. So a margin grows by as much as an
+    /// observation may. Who wrote the record is known, and who issued IDs on a timeline in between
+    /// is not.
     fn margin(&self, record: &Record) -> Span {
         let timelines = match self.timeline.checked_sub(record.timeline) {
             Some(timelines) if record.timeline != NO_TIMELINE => timelines,
@@ -193,8 +195,8 @@ impl Issuer {
         Reference { record: record.written, upstream }
     }
 
-    /// The record that keeps a refusal across a crash: where the clock of the upstream is what is in
-    /// the way, it takes the place of the clock that the record holds.
+    /// The record that keeps a refusal across a crash: where the clock of the upstream is what is
+    /// in the way, it takes the place of the clock that the record holds.
     pub fn record_of_refusal(
         &self,
         record: &Record,
@@ -240,8 +242,8 @@ impl Issuer {
     /// ahead of the clock, and never below the present `floor`: a record never takes back what an
     /// earlier one has promised.
     ///
-    /// Where timestamps are ahead of the clock, the floor is `reach(age)` ahead of `timestamp`. `age`
-    /// says for how long this incarnation has issued IDs.
+    /// Where timestamps are ahead of the clock, the floor is `reach(age)` ahead of `timestamp`.
+    /// `age` says for how long this incarnation has issued IDs.
     pub fn reservation(
         &self,
         timestamp: Timestamp,

@@ -112,8 +112,8 @@ impl Clocks {
         Clocks { wall: sent.saturating_add(ago), boot: now.boot }
     }
 
-    /// Returns how far the wall clock is ahead of `last`, carried on by the boot clock; `None` where
-    /// that is not known.
+    /// Returns how far the wall clock is ahead of `last`, carried on by the boot clock; `None`
+    /// where that is not known.
     pub fn ahead_of(&self, last: &Clocks) -> Option<Span> {
         let (now, then) = (self.boot, last.boot);
         // A boot clock that went back is another clock, for example that of another container.

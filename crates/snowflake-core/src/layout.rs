@@ -187,8 +187,9 @@ impl Layout {
     }
 
     /// The widths that hold this datacenter and this worker ID with the smallest change: the worker
-    /// takes bits that the datacenter does not need, then bits of the sequence. IDs of the new layout
-    /// follow those of this one, unless even this is not enough. `None` where no widths hold both.
+    /// takes bits that the datacenter does not need, then bits of the sequence. IDs of the new
+    /// layout follow those of this one, unless even this is not enough. `None` where no widths hold
+    /// both.
     pub fn widths_with_worker(&self, datacenter_id: u32, worker_id: u32) -> Option<Widths> {
         let bits = |number: u32| u32::BITS - number.leading_zeros();
         let worker = self.widths.worker.max(bits(worker_id));

@@ -44,8 +44,8 @@ pub struct Record {
     pub confirmed: Option<Layout>,
     /// Who wrote it.
     pub writer: Writer,
-    /// The original of this server, if it, or one that it was made of, was restored from a copy, and
-    /// no floor was set since.
+    /// The original of this server, if it, or one that it was made of, was restored from a copy,
+    /// and no floor was set since.
     pub copy_of: Option<Writer>,
 }
 
@@ -103,8 +103,8 @@ impl Record {
         self.layout == layout || self.confirmed == Some(layout)
     }
 
-    /// The layout that is in the way of this one: that of the IDs that were issued or, where this is
-    /// the same, the confirmed one.
+    /// The layout that is in the way of this one: that of the IDs that were issued or, where this
+    /// is the same, the confirmed one.
     pub fn other_than(&self, layout: Layout) -> Layout {
         self.confirmed.filter(|_| self.layout == layout).unwrap_or(self.layout)
     }

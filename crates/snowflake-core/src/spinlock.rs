@@ -28,8 +28,8 @@ impl<W: Word> SpinLock<W> {
         self.0.swap(1, Acquire) == 0
     }
 
-    /// Returns whether the lock is taken. Waiting processes ask before they try, so that each of them
-    /// does not take the word away from the others.
+    /// Returns whether the lock is taken. Waiting processes ask before they try, so that each of
+    /// them does not take the word away from the others.
     pub fn is_taken(&self) -> bool {
         self.0.load(Relaxed) != 0
     }

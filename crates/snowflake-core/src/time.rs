@@ -44,7 +44,10 @@ impl Span {
 }
 
 macro_rules! operators {
-    ($($left:ident $operator:ident $method:ident $right:ident => $result:ident $($saturating:ident)?;)*) => {$(
+    ($(
+        $left:ident $operator:ident $method:ident $right:ident => $result:ident
+        $($saturating:ident)?;
+    )*) => {$(
         impl $operator<$right> for $left {
             type Output = $result;
 

@@ -1,4 +1,5 @@
-//! Property tests of the reserve of memory: it is compared with a list of the pieces that are in use.
+//! Property tests of the reserve of memory: it is compared with a list of the pieces that are in
+//! use.
 
 use std::ops::Range;
 

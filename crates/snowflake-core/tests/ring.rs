@@ -8,8 +8,8 @@ use snowflake_core::time::{Span, Timestamp};
 
 const PLACES: usize = 8;
 
-/// A generator that goes on by this much, goes back to take what is unused, or forgets what is older
-/// than this.
+/// A generator that goes on by this much, goes back to take what is unused, or forgets what is
+/// older than this.
 #[derive(Clone, Debug)]
 enum Event {
     GoOn { by: i64, sequence: u32 },

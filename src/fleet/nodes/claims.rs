@@ -123,7 +123,8 @@ impl Claims {
 /// SQL for a time as PostgreSQL counts.
 fn raw(expression: &str) -> String {
     format!(
-        "(extract(epoch FROM {expression} - timestamptz '2000-01-01 00:00:00+00') * 1000000)::bigint"
+        "(extract(epoch FROM {expression} - timestamptz '2000-01-01 00:00:00+00') * \
+         1000000)::bigint"
     )
 }
 

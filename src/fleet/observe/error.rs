@@ -34,7 +34,8 @@ impl Report for Error {
             Error::Promise(error) => error.report(),
             Error::Event => report::new(
                 ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-                "snowflake_observe_rows() must be fired BEFORE or AFTER INSERT OR UPDATE FOR EACH ROW",
+                "snowflake_observe_rows() must be fired BEFORE or AFTER INSERT OR UPDATE FOR EACH \
+                 ROW",
             ),
             Error::Arguments => report::new(
                 ERRCODE_INVALID_PARAMETER_VALUE,
@@ -80,8 +81,8 @@ pub fn twin(id: i64, parts: &Parts, count: u64) -> ErrorReport {
          {datacenter_id}, worker {worker_id}"
     ))
     .set_detail(format!(
-        "ID {id}, issued at {}, was observed, and is above the last one that this server has issued. \
-         Such IDs and rows since the counters were reset: {count}.",
+        "ID {id}, issued at {}, was observed, and is above the last one that this server has \
+         issued. Such IDs and rows since the counters were reset: {count}.",
         time::display(*timestamp)
     ))
     .set_hint(

@@ -19,8 +19,8 @@ use crate::settings;
 
 thread_local! {
     /// The greatest ID of the transaction that was within the limit when its row came, and the
-    /// greatest one of the others. One that is too far ahead must not hide one that is not. IDs of a
-    /// subtransaction that was rolled back stay, which does no harm.
+    /// greatest one of the others. One that is too far ahead must not hide one that is not. IDs of
+    /// a subtransaction that was rolled back stay, which does no harm.
     static GREATEST: Cell<[Option<i64>; 2]> = const { Cell::new([None; 2]) };
 }
 
@@ -105,8 +105,9 @@ unsafe extern "C-unwind" fn at_end(event: pg_sys::XactEvent::Type, _: *mut c_voi
 #[pg_guard]
 extern "C-unwind" fn follow() {
     let mut greatest = GREATEST.replace([None; 2]);
-    // The clock has gone on since the rows came, so what was beyond the limit might not be any more,
-    // and what came later might be greater and was within it. Who follows one follows all below it.
+    // The clock has gone on since the rows came, so what was beyond the limit might not be any
+    // more, and what came later might be greater and was within it. Who follows one follows all
+    // below it.
     greatest.sort_unstable_by(|one, other| other.cmp(one));
     for id in greatest.into_iter().flatten() {
         if observe_at_once(id) || may_follow(id) {

@@ -8,8 +8,8 @@
 //!
 //! # Locking contract
 //!
-//! One LWLock protects them. While it is held, nothing is done but what [`snowflake_core::fleet::deleted`]
-//! does: no memory is allocated, and no error raised.
+//! One LWLock protects them. While it is held, nothing is done but what
+//! [`snowflake_core::fleet::deleted`] does: no memory is allocated, and no error raised.
 
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::fleet::deleted::Deleted;

@@ -124,7 +124,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// A duration, read as the value of a setting is; `None` if the text is no duration, or not above 0.
+/// A duration, read as the value of a setting is; `None` if the text is no duration, or not above
+/// 0.
 fn milliseconds(duration: &CStr) -> Option<Span> {
     let mut value: c_int = 0;
     // SAFETY: reads a string, and writes a number.

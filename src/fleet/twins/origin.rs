@@ -48,8 +48,8 @@ pub fn is_replayed() -> bool {
     unsafe { *replay().origin != NONE }
 }
 
-/// When the transaction that is replayed was committed. It is known when this one commits. Not every
-/// program says it; it was not later than now then.
+/// When the transaction that is replayed was committed. It is known when this one commits. Not
+/// every program says it; it was not later than now then.
 pub fn committed() -> Timestamp {
     // SAFETY: reads a variable of this process.
     match unsafe { *replay().committed } {
@@ -84,7 +84,8 @@ pub enum Origin {
 impl Origin {
     /// A worker that applies what others sent it has no table.
     pub fn current() -> Origin {
-        // SAFETY: a variable of this process: NULL, or the worker of logical replication that it is.
+        // SAFETY: a variable of this process: NULL, or the worker of logical replication that it
+        // is.
         match unsafe { pg_sys::MyLogicalRepWorker.as_ref() } {
             Some(worker) if worker.relid != pg_sys::InvalidOid => {
                 Origin::Synchronization { subscription: worker.subid, table: worker.relid }

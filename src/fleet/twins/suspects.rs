@@ -15,8 +15,8 @@ use crate::generator::clock;
 use crate::generator::shared;
 use crate::settings;
 
-/// The most rows that are kept, which take some tens of megabytes. Beyond it, those with the smallest
-/// IDs are dropped, because they are the oldest, and the least likely to be a twin's.
+/// The most rows that are kept, which take some tens of megabytes. Beyond it, those with the
+/// smallest IDs are dropped, because they are the oldest, and the least likely to be a twin's.
 const MOST: usize = 1 << 20;
 
 /// Rows that the current transaction has inserted, and that might be a twin's. Rows that a
@@ -39,7 +39,8 @@ pub struct Suspect {
 /// Keeps a row until the transaction commits.
 pub fn keep(row: Row, suspect: Suspect) {
     use PgXactCallbackEvent::{Abort, PreCommit, PrePrepare};
-    // They are not borrowed meanwhile: if the session ends here for want of memory, the callback takes them.
+    // They are not borrowed meanwhile: if the session ends here for want of memory, the callback
+    // takes them.
     let mut suspects = SUSPECTS.take();
     if suspects.is_empty() {
         register_xact_callback(PreCommit, || find_twins().or_raise());

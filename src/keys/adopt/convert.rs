@@ -21,8 +21,8 @@ use crate::keys::table::{
 };
 use crate::settings::{self, adopted_schemas};
 
-/// Gives keys of tables that were created, and of columns that were added, snowflake IDs, and returns the
-/// tables of these keys. The number of a column is 0 for a table.
+/// Gives keys of tables that were created, and of columns that were added, snowflake IDs, and
+/// returns the tables of these keys. The number of a column is 0 for a table.
 pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::Oid> {
     let schemas = adopted_schemas();
     let mut tables = BTreeMap::<u32, Vec<i16>>::new();
@@ -59,8 +59,8 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::O
     }
     let detail = left.join("\n");
     let hint = if detail.contains(OF_TYPE) {
-        "Declare keys as bigint, or execute what snowflake_conversion() prints for the schema when its \
-         migrations have run."
+        "Declare keys as bigint, or execute what snowflake_conversion() prints for the schema when \
+         its migrations have run."
     } else {
         "If such a key is to take snowflake IDs, execute what snowflake_conversion() prints for it."
     };
@@ -71,8 +71,8 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::O
 
 const OF_TYPE: &str = "it is of type ";
 
-/// The function whose values the keys take, if the server can issue IDs. Otherwise, a warning says what
-/// is missing: the setting asks for what cannot be done.
+/// The function whose values the keys take, if the server can issue IDs. Otherwise, a warning says
+/// what is missing: the setting asks for what cannot be done.
 fn ready() -> Option<LibraryFunction> {
     let fixed = settings::fixed();
     let missing = |error: settings::Error| {
@@ -135,8 +135,8 @@ fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
     }
 }
 
-/// Those of these columns of a table that take values of a sequence, each with the reason why it stays
-/// as it is, if it does.
+/// Those of these columns of a table that take values of a sequence, each with the reason why it
+/// stays as it is, if it does.
 fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Option<String>)> {
     let table = Table::open(oid);
     let occupied = (are_added && has_rows(oid)).then(|| "the table has had rows".to_owned());
@@ -194,8 +194,8 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
     Some(Some(reason.into()))
 }
 
-/// Returns whether a column is inherited by a table, not a partition, that takes other values. A new
-/// default reaches all of these tables.
+/// Returns whether a column is inherited by a table, not a partition, that takes other values. A
+/// new default reaches all of these tables.
 fn has_another_default_below(table: &Table, number: i16, source: Source) -> bool {
     // SAFETY: an open relation has its row of pg_class.
     let has_inheritors = unsafe {
@@ -231,9 +231,10 @@ fn convert(table: pg_sys::Oid, number: i16, function: &LibraryFunction) -> Resul
     is_done.then_some(()).ok_or_else(other)
 }
 
-/// Makes an identity column one that owns its sequence, as `bigserial` does. DROP IDENTITY and CREATE
-/// SEQUENCE would do the same, but remove one file and create another, which takes longer than all the
-/// rest. The statement that follows is refused to whoever does not own the table, which undoes this.
+/// Makes an identity column one that owns its sequence, as `bigserial` does. DROP IDENTITY and
+/// CREATE SEQUENCE would do the same, but remove one file and create another, which takes longer
+/// than all the rest. The statement that follows is refused to whoever does not own the table,
+/// which undoes this.
 fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
     use pg_sys::DependencyType::{DEPENDENCY_AUTO, DEPENDENCY_INTERNAL};
     const CLASS: pg_sys::Oid = pg_sys::RelationRelationId;
@@ -263,8 +264,8 @@ fn end_identity(table: pg_sys::Oid, number: i16, sequence: pg_sys::Oid) {
     }
 }
 
-/// Returns whether a check of this column alone might not hold for snowflake IDs. One that the key is
-/// above an integer, or not equal to it, does.
+/// Returns whether a check of this column alone might not hold for snowflake IDs. One that the key
+/// is above an integer, or not equal to it, does.
 fn limits(check: &str, column: i16) -> bool {
     /// The operators `<>`, `>` and `>=` of bigint and integer.
     const ABOVE: [u32; 3] = [417, 419, 430];

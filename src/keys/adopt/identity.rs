@@ -11,14 +11,15 @@ use crate::keys::table::{Table, quoted, relation_name};
 use crate::pg::encoding::encode;
 use crate::pg::library_function::LibraryFunction;
 
-/// The hint if PostgreSQL refuses the statement: the default that has taken the place of the identity
-/// column. NULL if no column has one.
+/// The hint if PostgreSQL refuses the statement: the default that has taken the place of the
+/// identity column. NULL if no column has one.
 ///
 /// # Safety
 ///
 /// The node is a valid ALTER TABLE.
 pub unsafe fn hint(statement: *const pg_sys::AlterTableStmt) -> *const c_char {
-    // SAFETY: the caller's promise; what is in the list are commands, and the names of columns strings.
+    // SAFETY: the caller's promise; what is in the list are commands, and the names of columns
+    // strings.
     let hint = unsafe {
         let commands = PgList::<pg_sys::AlterTableCmd>::from_pg((*statement).cmds);
         let asks = |command: &*mut pg_sys::AlterTableCmd| {
@@ -62,7 +63,7 @@ unsafe fn of_columns<'a>(
     let column = quoted(std::iter::once(first).chain(names).find(takes_ids)?);
     let name = relation_name(table.oid);
     Some(format!(
-        "Column {column} takes snowflake IDs by its default, snowflake_nextval(). Leave this out, or run \
-         ALTER TABLE {name} ALTER COLUMN {column} DROP DEFAULT."
+        "Column {column} takes snowflake IDs by its default, snowflake_nextval(). Leave this out, \
+         or run ALTER TABLE {name} ALTER COLUMN {column} DROP DEFAULT."
     ))
 }

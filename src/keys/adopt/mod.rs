@@ -2,8 +2,8 @@
 //! takes values of a sequence of its own takes snowflake IDs instead.
 //!
 //! A hook is told what a statement creates, before defaults and keys are there. So it only
-//! collects, and [`end`] looks at what was collected once the statement has returned. The catalog is
-//! read by the caches of PostgreSQL, because queries would take longer than the statement.
+//! collects, and [`end`] looks at what was collected once the statement has returned. The catalog
+//! is read by the caches of PostgreSQL, because queries would take longer than the statement.
 //!
 //! - `convert`: conversion of the keys of a table.
 //! - `narrow`: integer columns that take or refer to snowflake IDs.
@@ -25,8 +25,9 @@ use pgrx::prelude::*;
 use crate::pg::unguarded::{errhint, geterrcode};
 use crate::settings::ADOPTED_SCHEMAS;
 
-/// The facts about a statement that is being executed. The statements that run are a stack, which is
-/// PostgreSQL's: see [`super::utility`]. So after an error, nothing is left of those that it ended.
+/// The facts about a statement that is being executed. The statements that run are a stack, which
+/// is PostgreSQL's: see [`super::utility`]. So after an error, nothing is left of those that it
+/// ended.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Adoption {
@@ -34,14 +35,16 @@ pub struct Adoption {
     pub is_part: bool,
     /// Where `created` is; NULL if what the statement creates is not adopted.
     memory: pg_sys::MemoryContext,
-    /// The objects that it has created or altered so far, four OIDs each: the catalog that has it, its
-    /// own, the number of a column or 0, and the type that a column had before it was altered, or 0.
+    /// The objects that it has created or altered so far, four OIDs each: the catalog that has it,
+    /// its own, the number of a column or 0, and the type that a column had before it was altered,
+    /// or 0.
     created: *mut pg_sys::List,
     /// The hint if the statement is about an identity column that has a default now; or NULL.
     hint: *const c_char,
 }
 
-/// Finds the innermost statement of this process that is not part of another one; NULL if there is none.
+/// Finds the innermost statement of this process that is not part of another one; NULL if there is
+/// none.
 type Innermost = unsafe fn() -> *mut Adoption;
 
 static INNERMOST: OnceLock<Innermost> = OnceLock::new();
@@ -97,8 +100,8 @@ pub unsafe fn begin(
 /// The error of PostgreSQL for a column that is no identity column, or has a default.
 const IS_NO_IDENTITY: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 
-/// Adds the hint to an error, if there is one, and the error is that of a column that is no identity
-/// column.
+/// Adds the hint to an error, if there is one, and the error is that of a column that is no
+/// identity column.
 ///
 /// # Safety
 ///
@@ -112,8 +115,8 @@ pub unsafe fn explain(adoption: &Adoption) {
     }
 }
 
-/// Sees what is created or altered, and hands on what might be a new key. This function has no guard of
-/// pgrx, so nothing here panics: [`keep`] has one, and the rest reads variables.
+/// Sees what is created or altered, and hands on what might be a new key. This function has no
+/// guard of pgrx, so nothing here panics: [`keep`] has one, and the rest reads variables.
 unsafe extern "C-unwind" fn collect(
     access: pg_sys::ObjectAccessType::Type,
     class: pg_sys::Oid,
@@ -143,7 +146,8 @@ unsafe extern "C-unwind" fn collect(
     }
 }
 
-/// Keeps a column with its type until now: what is looked at is what was there before the statement.
+/// Keeps a column with its type until now: what is looked at is what was there before the
+/// statement.
 ///
 /// # Safety
 ///
@@ -161,8 +165,9 @@ unsafe extern "C-unwind" fn keep_altered(
     }
 }
 
-/// Keeps what might be a new key, unless it belongs to another role, as the elements of CREATE SCHEMA ...
-/// AUTHORIZATION do. That PostgreSQL creates indexes in a restricted operation does not matter.
+/// Keeps what might be a new key, unless it belongs to another role, as the elements of CREATE
+/// SCHEMA ... AUTHORIZATION do. That PostgreSQL creates indexes in a restricted operation does not
+/// matter.
 ///
 /// # Safety
 ///
@@ -197,8 +202,8 @@ pub extern "C-unwind" fn end(adoption: Adoption) {
     if adoption.created.is_null() {
         return;
     }
-    // SAFETY: the list is one of OIDs, and the statement has returned, so what it has done may become
-    // visible.
+    // SAFETY: the list is one of OIDs, and the statement has returned, so what it has done may
+    // become visible.
     let oids: Vec<_> = unsafe {
         pg_sys::CommandCounterIncrement();
         PgList::<pg_sys::Oid>::from_pg(adoption.created).iter_oid().collect()
@@ -215,8 +220,8 @@ pub extern "C-unwind" fn end(adoption: Adoption) {
         before == pg_sys::InvalidOid || !has_type(table, number, before)
     };
     let columns = columns.filter(is_new_or_retyped);
-    // A dump adds the primary key of a table last, and its keys stay what they were. What pg_dump writes
-    // begins with this setting.
+    // A dump adds the primary key of a table last, and its keys stay what they were. What pg_dump
+    // writes begins with this setting.
     // SAFETY: reads a variable of this process.
     let is_restore = unsafe { !pg_sys::check_function_bodies };
     let of_keys = constraints.clone().filter(|_| !is_restore).flat_map(convert::of_new_primary_key);

@@ -17,8 +17,8 @@ use crate::keys::table::{NARROW, Table, column_name, relation_name, row, type_na
 /// A table and the number of one of its columns.
 type Column = (pg_sys::Oid, i16);
 
-/// The tables that have a column of this name of their own, of a table and those that it inherits it from.
-/// The type is changed there.
+/// The tables that have a column of this name of their own, of a table and those that it inherits
+/// it from. The type is changed there.
 const ORIGINS: &str = "
     WITH RECURSIVE
     -- a row: the table, or one that it has inherited the column from
@@ -37,9 +37,9 @@ struct Holder {
     key: Column,
 }
 
-/// Warns of columns that are too narrow for snowflake IDs: of these, which take them, and of those of
-/// foreign keys, if they are among these or refer to these tables. The number of a column is 0 for a
-/// table.
+/// Warns of columns that are too narrow for snowflake IDs: of these, which take them, and of those
+/// of foreign keys, if they are among these or refer to these tables. The number of a column is 0
+/// for a table.
 pub fn warn(
     columns: impl Iterator<Item = Column>,
     constraints: impl Iterator<Item = pg_sys::Oid>,
@@ -79,11 +79,13 @@ fn references_to(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
 }
 
 impl Holder {
-    /// Those of a constraint, if it is a foreign key, and not one that a partition inherits. Locks nothing.
+    /// Those of a constraint, if it is a foreign key, and not one that a partition inherits. Locks
+    /// nothing.
     fn of(constraint: pg_sys::Oid) -> Vec<Holder> {
         const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let (mut count, mut own, mut others) = (0, [0; MOST], [0; MOST]);
-        // SAFETY: the cache is one of these rows, and the arrays have room for all columns of a key.
+        // SAFETY: the cache is one of these rows, and the arrays have room for all columns of a
+        // key.
         let tables = unsafe {
             row(pg_sys::SysCacheIdentifier::CONSTROID, constraint, |row| {
                 let key = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_constraint>();
@@ -136,8 +138,8 @@ impl Holder {
         let hint = match &origins[..] {
             [origin] => format!("Run ALTER TABLE {origin} ALTER COLUMN {column} TYPE bigint."),
             _ => format!(
-                "Make it bigint in {}. PostgreSQL refuses this while a table inherits it from several: use \
-                 ALTER TABLE ... NO INHERIT before, and INHERIT afterwards.",
+                "Make it bigint in {}. PostgreSQL refuses this while a table inherits it from \
+                 several: use ALTER TABLE ... NO INHERIT before, and INHERIT afterwards.",
                 origins.join(" and ")
             ),
         };

@@ -1,5 +1,5 @@
-//! The check that keys in adopted schemas take snowflake IDs, and that columns which refer to them can
-//! hold these.
+//! The check that keys in adopted schemas take snowflake IDs, and that columns which refer to them
+//! can hold these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -16,9 +16,10 @@ use crate::settings;
 /// The most columns that are named.
 const NAMED: usize = 5;
 
-/// The values of `snowflake.adopted_schemas` that are set for roles or for all in this database: the role
-/// or 0, whose it is, and whether it counts where it names a schema that does not exist. That of a role
-/// that cannot create tables here does not, so that she cannot make the check fail for others.
+/// The values of `snowflake.adopted_schemas` that are set for roles or for all in this database:
+/// the role or 0, whose it is, and whether it counts where it names a schema that does not exist.
+/// That of a role that cannot create tables here does not, so that she cannot make the check fail
+/// for others.
 const SETTINGS: &str = "
     SELECT setrole,
         CASE WHEN setrole <> 0 THEN concat('role ', setrole::regrole)
@@ -32,9 +33,10 @@ const SETTINGS: &str = "
       AND setting ^@ 'snowflake.adopted_schemas='
     ORDER BY 2";
 
-/// The keys that take values of a sequence or IDs, and the columns that cannot hold the IDs that they take
-/// or refer to, each with its kind, the schema of the key, and a role whose setting counts there: 0, and
-/// each that could create the table. The keys of partitions are those of their tables.
+/// The keys that take values of a sequence or IDs, and the columns that cannot hold the IDs that
+/// they take or refer to, each with its kind, the schema of the key, and a role whose setting
+/// counts there: 0, and each that could create the table. The keys of partitions are those of their
+/// tables.
 const COLUMNS: &str = "
     WITH
     -- a row: a column whose default is snowflake_nextval(), and whether it is too narrow
@@ -152,7 +154,8 @@ pub fn adoption(_: &Facts) -> Finding {
     let missing: Vec<_> = settings.iter().flat_map(Setting::missing).collect();
     if kinds.is_empty() && settings.iter().all(|setting| !setting.counts) {
         return Finding::well(
-            "No schema is adopted, by the settings of this session and of roles that create tables.",
+            "No schema is adopted, by the settings of this session and of roles that create \
+             tables.",
         );
     }
     let mut take = |kind| kinds.remove(kind).unwrap_or_default();

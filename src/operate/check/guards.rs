@@ -7,7 +7,8 @@ use super::facts::Facts;
 use super::finding::Finding;
 
 /// The tables of the extension of the function `$1` whose guard is not as the extension creates it:
-/// BEFORE INSERT FOR EACH ROW, ENABLE ALWAYS, and with a function in C, which only superusers create.
+/// BEFORE INSERT FOR EACH ROW, ENABLE ALWAYS, and with a function in C, which only superusers
+/// create.
 const UNGUARDED: &str = "
     SELECT string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname)
     FROM pg_depend AS function

@@ -20,8 +20,8 @@ pub fn horizon(facts: &Facts) -> Finding {
     if let Some(Prepared { place, end, .. }) = unknown.first() {
         return Finding::doubtful(
             format!(
-                "It is not known: {place} was prepared before the server started, or while it was a \
-                 standby. Such transactions: {}.",
+                "It is not known: {place} was prepared before the server started, or while it was \
+                 a standby. Such transactions: {}.",
                 unknown.len()
             ),
             &format!("Commit it, or roll it back, in its database: {end}."),

@@ -73,13 +73,14 @@ pub fn of_identity(facts: &Facts) -> Finding {
         of_name(named, &origins, facts.fixed.identity)
     } else if is_copied && facts.fixed.is_conditional && facts.fixed.identity.is_some() {
         Finding::well(format!(
-            "{origins}. This is inside the data directory, and what snowflake.identity_requires says \
-             holds here."
+            "{origins}. This is inside the data directory, and what snowflake.identity_requires \
+             says holds here."
         ))
     } else if is_copied {
         Finding::doubtful(
             format!(
-                "{origins}. This is inside the data directory, so every copy of it has this identity."
+                "{origins}. This is inside the data directory, so every copy of it has this \
+                 identity."
             ),
             "Set the identity on the command line, or in a file outside the data directory that \
              postgresql.conf includes. Where neither is possible, set snowflake.identity_requires.",
@@ -89,8 +90,8 @@ pub fn of_identity(facts: &Facts) -> Finding {
     }
 }
 
-/// An identity whose worker ID is in the name of the server. A copy under another name issues no IDs,
-/// so it may be inside the data directory.
+/// An identity whose worker ID is in the name of the server. A copy under another name issues no
+/// IDs, so it may be inside the data directory.
 fn of_name(named: &Named, origins: &str, identity: Option<Identity>) -> Finding {
     let gives = match identity {
         Some(Identity { worker_id, .. }) => format!("The worker ID is {worker_id}."),
@@ -118,7 +119,8 @@ pub fn restored_copy(facts: &Facts) -> Finding {
         return Finding::well("Nothing says that this server has the identity of an original.");
     }
     Finding::doubtful(
-        "This server, or one that it is a copy of, was restored, and has the identity of its original.",
+        "This server, or one that it is a copy of, was restored, and has the identity of its \
+         original.",
         "If the original runs on, give this server a datacenter and worker ID of its own, and \
          restart it. Otherwise, set a floor above every ID that the original has issued: SELECT \
          snowflake_set_floor(greatest(snowflake_floor(), '...')).",

@@ -70,9 +70,9 @@ pub fn twins(facts: &Facts) -> Finding {
                 "Replicated rows, or observed IDs, had the identity of this server. Their number \
                  since the counters were reset is {received}."
             ),
-            "The log names the subscriptions, and says which other causes are possible. Give one of \
-             the two servers another identity, and restart it. Then call snowflake_stat_reset(), \
-             which resets all counters.",
+            "The log names the subscriptions, and says which other causes are possible. Give one \
+             of the two servers another identity, and restart it. Then call \
+             snowflake_stat_reset(), which resets all counters.",
         )
     } else if let Some(tables) = tables {
         Finding::doubtful(
@@ -127,7 +127,8 @@ pub fn subscriptions(_: &Facts) -> Finding {
     }
 }
 
-/// The disabled subscriptions of this database to tables with the trigger `snowflake_watch_twins()`.
+/// The disabled subscriptions of this database to tables with the trigger
+/// `snowflake_watch_twins()`.
 const DISABLED: &str = "SELECT string_agg(s.subname, ', ' ORDER BY s.subname)
     FROM pg_subscription AS s
     WHERE NOT s.subenabled

@@ -22,8 +22,9 @@ use crate::public;
 use crate::settings::{self, Identity};
 
 /// The hint for a background worker that does not run.
-pub const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was too \
-                           small when the server started. Then raise it, and restart the server.";
+pub const OF_A_WORKER: &str = "It starts again after 5 seconds, unless max_worker_processes was \
+                           too small when the server started. Then raise it, and restart the \
+                           server.";
 
 /// A lead of more than this is not one that a start leaves, unless the settings allow it.
 const NOTABLE_LEAD: Span = Span::MINUTE;
@@ -168,7 +169,8 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
             hint,
         ),
         Recorded::Nothing => Finding::doubtful(
-            "The table snowflake_internal.snowflake_layout is empty. Dumps of this database carry no layout.",
+            "The table snowflake_internal.snowflake_layout is empty. Dumps of this database carry \
+             no layout.",
             hint,
         ),
         Recorded::Unknown => Finding::well(
@@ -209,8 +211,8 @@ pub fn lead(facts: &Facts) -> Finding {
     Finding::doubtful(
         detail,
         "The clock was set back, the floor was set ahead of it, an ID of another server was \
-         observed, or several promotions added a margin each. If the clock is behind, set it right. \
-         Otherwise, the lead shrinks as the clock goes on.",
+         observed, or several promotions added a margin each. If the clock is behind, set it \
+         right. Otherwise, the lead shrinks as the clock goes on.",
     )
 }
 
@@ -236,8 +238,8 @@ pub fn observation(facts: &Facts) -> Finding {
         0 => Finding::well(detail),
         refused => Finding::doubtful(
             format!("{detail} Not followed since the counters were reset: {refused}."),
-            "The server's log names the last of them. Compare the clocks of the servers. If all are \
-             right, raise snowflake.max_observed_lead. Then reset the counters with SELECT \
+            "The server's log names the last of them. Compare the clocks of the servers. If all \
+             are right, raise snowflake.max_observed_lead. Then reset the counters with SELECT \
              snowflake_stat_reset().",
         ),
     }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The environment of a server whose clock is moved by the offset that stands in a file. The times of
-/// files are not moved: while libfaketime 0.9.10 moves those, it holds a lock that it takes a second
-/// time if the offset has changed, and the whole server waits for ever.
+/// The environment of a server whose clock is moved by the offset that stands in a file. The times
+/// of files are not moved: while libfaketime 0.9.10 moves those, it holds a lock that it takes a
+/// second time if the offset has changed, and the whole server waits for ever.
 pub fn clock_of_file(file: &Path) -> [String; 6] {
     [
         format!("LD_PRELOAD={}", libfaketime().display()),

@@ -5,8 +5,8 @@ use postgres::Client;
 use crate::cluster::Cluster;
 use crate::query::{bigint, error_of};
 
-/// A call of each function of the extension that a role may execute, with ordinary arguments. Trigger
-/// functions are not called.
+/// A call of each function of the extension that a role may execute, with ordinary arguments.
+/// Trigger functions are not called.
 pub fn calls_of(role: &str, client: &mut Client) -> Vec<String> {
     const CALLS: &str = "
         SELECT format('SELECT * FROM %s(%s)', p.oid::regproc, string_agg(CASE a.type

@@ -93,8 +93,8 @@ impl Drop for Service {
     }
 }
 
-/// A TCP port that nobody listens on, for a program that takes no socket of a directory. It is given
-/// out once, and lies below those that Linux takes for the client's end of a connection: the
+/// A TCP port that nobody listens on, for a program that takes no socket of a directory. It is
+/// given out once, and lies below those that Linux takes for the client's end of a connection: the
 /// program might listen on it much later.
 pub fn free_port() -> u16 {
     static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());

@@ -53,8 +53,8 @@ pub fn lacks(needed: &[Means]) -> bool {
 }
 
 /// Counts the test that calls it as skipped, for want of this; it has to end. Where
-/// `SNOWFLAKE_SKIPPED` names a file, as `make test` does, it gets a line, which is compared with the
-/// list of skips.
+/// `SNOWFLAKE_SKIPPED` names a file, as `make test` does, it gets a line, which is compared with
+/// the list of skips.
 pub fn skip(missing: Means) {
     let thread = thread::current();
     skip_test(&missing.to_string(), thread.name().expect("the thread of a test"));

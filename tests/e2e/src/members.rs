@@ -1,4 +1,5 @@
-//! Members of one cluster, with one configuration: each has its number in its environment, and keeps it.
+//! Members of one cluster, with one configuration: each has its number in its environment, and
+//! keeps it.
 
 use crate::cluster::Cluster;
 use crate::programs::signal;

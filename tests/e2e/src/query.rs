@@ -70,7 +70,8 @@ pub fn check(client: &mut Client, name: &str) -> (bool, String, String) {
     (row.get(0), row.get(1), row.get(2))
 }
 
-/// Asserts whether a row of `snowflake_check()` is well, and a part of its detail. Returns the hint.
+/// Asserts whether a row of `snowflake_check()` is well, and a part of its detail. Returns the
+/// hint.
 #[track_caller]
 pub fn assert_check(client: &mut Client, name: &str, is_well: bool, part: &str) -> String {
     let (ok, detail, hint) = check(client, name);
@@ -115,7 +116,8 @@ pub fn archive_wal(client: &mut Client) {
     });
 }
 
-/// The interval that follows these words in a message, in seconds: `1 day 02:03:04.005`, `00:00:05`.
+/// The interval that follows these words in a message, in seconds: `1 day 02:03:04.005`,
+/// `00:00:05`.
 #[track_caller]
 pub fn seconds_after(words: &str, message: &str) -> f64 {
     let (_, rest) =

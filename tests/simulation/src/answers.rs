@@ -1,8 +1,8 @@
-//! Answers that are older than their questions: how many there are where the clocks of servers differ,
-//! with and without observation.
+//! Answers that are older than their questions: how many there are where the clocks of servers
+//! differ, with and without observation.
 //!
-//! A question is an ID of one server, of which another one is told a little later. The answer is the
-//! next ID of that one. It is older if it is smaller than the question.
+//! A question is an ID of one server, of which another one is told a little later. The answer is
+//! the next ID of that one. It is older if it is smaller than the question.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -55,8 +55,8 @@ impl Answers {
     }
 }
 
-/// Measures answers where clocks are off by up to `spread` ms, so many servers are an hour ahead, and
-/// servers observe what they are told of, or do not.
+/// Measures answers where clocks are off by up to `spread` ms, so many servers are an hour ahead,
+/// and servers observe what they are told of, or do not.
 pub fn measure(seed: u64, spread: i64, wrong: usize, observe: bool) -> Answers {
     let mut rng = Rng::with_seed(seed);
     let workers = LAYOUT.last_worker_id() + 1;

@@ -131,8 +131,9 @@ impl Cluster {
         Ok(run)
     }
 
-    /// Follows an ID of this timestamp, of another server, unless it is more than `max_lead` ahead of
-    /// the clock, and moves `at` to the moment when that is done. Returns whether it is followed.
+    /// Follows an ID of this timestamp, of another server, unless it is more than `max_lead` ahead
+    /// of the clock, and moves `at` to the moment when that is done. Returns whether it is
+    /// followed.
     pub fn observe(
         &mut self,
         rng: &mut Rng,
@@ -151,8 +152,8 @@ impl Cluster {
         matches!(came.expect("a right clock"), Observation::Followed { .. })
     }
 
-    /// Does what the machine asks for until the request has come to its end, as a session does with the
-    /// lock held.
+    /// Does what the machine asks for until the request has come to its end, as a session does with
+    /// the lock held.
     fn achieve(&mut self, rng: &mut Rng, at: &mut i64, request: Request) -> Result<(), Refusal> {
         let issuer = self.issuer();
         let Cluster { machine, memory, wal, ignored, timeline, .. } = self;
@@ -222,8 +223,8 @@ impl Cluster {
         }
     }
 
-    /// The server is killed, with or without the part of the WAL that nobody had flushed, or is shut
-    /// down, which flushes it.
+    /// The server is killed, with or without the part of the WAL that nobody had flushed, or is
+    /// shut down, which flushes it.
     pub fn crash(&mut self, at: i64, keeps_unflushed: bool) {
         self.wal.crash(at, keeps_unflushed);
         self.memory = Memory::new(None);

@@ -1,8 +1,9 @@
 //! All identities, and how true time passes for them.
 //!
-//! True time passes in slices of a second, and each identity goes through a slice by itself: servers
-//! have nothing in common but the identities that they hand on, which happens between slices. Each
-//! identity has random numbers of its own, so a seed gives the same run on every machine.
+//! True time passes in slices of a second, and each identity goes through a slice by itself:
+//! servers have nothing in common but the identities that they hand on, which happens between
+//! slices. Each identity has random numbers of its own, so a seed gives the same run on every
+//! machine.
 
 use crate::machine::SECOND;
 use crate::options::{BEGIN, NIGHT, Options};

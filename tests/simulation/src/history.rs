@@ -1,8 +1,8 @@
 //! All IDs of one identity, and how many of them came again.
 //!
-//! Nothing is sampled and nothing is forgotten. Runs of IDs that are above all before them are in one
-//! list, which a binary search looks through. While the rules hold, there are no others, so nothing
-//! has to be looked for. The IDs of all others are in a set.
+//! Nothing is sampled and nothing is forgotten. Runs of IDs that are above all before them are in
+//! one list, which a binary search looks through. While the rules hold, there are no others, so
+//! nothing has to be looked for. The IDs of all others are in a set.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! In which order IDs of different servers come, compared with the order in which they were issued.
 //!
 //! IDs of the whole fleet are sorted, and each is compared with the one before it, if that is of
-//! another server. The pair is inverted if the greater ID was issued earlier, in true time. How much
-//! earlier is what is measured.
+//! another server. The pair is inverted if the greater ID was issued earlier, in true time. How
+//! much earlier is what is measured.
 
 use crate::fleet;
 use crate::machine::MILLISECOND;

@@ -1,5 +1,6 @@
-//! Members of one cluster, each with a number of its own that it keeps: promotions in any order, WAL
-//! that is lost, old primaries that go on until they are rewound, restarts, observed IDs and floors.
+//! Members of one cluster, each with a number of its own that it keeps: promotions in any order,
+//! WAL that is lost, old primaries that go on until they are rewound, restarts, observed IDs and
+//! floors.
 //!
 //! One world, two drivers: a model checker that goes through every order of few events, and chance,
 //! for millions of them.
@@ -204,8 +205,8 @@ impl Members {
     /// Returns whether the member may issue IDs by what `docs/operations.md` says of a failover. It
     /// says so a second time on purpose: nothing here may be taken from the rules.
     ///
-    /// It has lost no ID, or its clock is past the last one, or a primary in between had reserved by a
-    /// clock that was, but for the margin and what a reservation is ahead.
+    /// It has lost no ID, or its clock is past the last one, or a primary in between had reserved
+    /// by a clock that was, but for the margin and what a reservation is ahead.
     fn may_issue(&self, number: usize) -> bool {
         let member = &self.members[number];
         let Some((last, _)) = member.highest.filter(|_| member.has_lost) else { return true };
@@ -294,7 +295,8 @@ impl Members {
         assert!(came.is_ok());
     }
 
-    /// Does what the machine asks for until the request has come to its end. All WAL is durable at once.
+    /// Does what the machine asks for until the request has come to its end. All WAL is durable at
+    /// once.
     fn achieve(&mut self, number: usize, request: Request) {
         let issuer = self.issuer(number);
         let elapsed = BOOT + (self.at - START);

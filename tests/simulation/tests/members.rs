@@ -34,7 +34,8 @@ const RULES: Rules = Rules {
     last_sequence: 0,
 };
 
-/// A clock that is set back exactly as far as a reservation and the margin reach, less one, and further.
+/// A clock that is set back exactly as far as a reservation and the margin reach, less one, and
+/// further.
 const MOVES: &[Span] = &[Span(-RESERVATION.0 - MARGIN.0 - 1), Span(-2 * LONG.0)];
 
 /// Two promotions, to and fro or in a round.

@@ -189,7 +189,8 @@ impl Key {
         Name::new(prefix, u128::from_be_bytes(block))
     }
 
-    /// The ID of which this is the block; `None` if the block was not made with this key and prefix.
+    /// The ID of which this is the block; `None` if the block was not made with this key and
+    /// prefix.
     fn open(&self, block: u128, prefix: &Prefix) -> Option<i64> {
         let mut block = block.to_be_bytes();
         self.cipher.decrypt_block((&mut block).into());
@@ -241,7 +242,8 @@ impl KeyBytes {
     /// No keys.
     pub const NONE: KeyBytes = KeyBytes { keys: [[0; 16]; MOST_KEYS], count: 0 };
 
-    /// The keys of a file: one on a line, as 32 hexadecimal digits. What follows a `#` is a comment.
+    /// The keys of a file: one on a line, as 32 hexadecimal digits. What follows a `#` is a
+    /// comment.
     pub fn read(file: &[u8]) -> Result<KeyBytes, KeysError> {
         if file.starts_with(b"\xef\xbb\xbf") {
             return Err(KeysError::Mark);

@@ -137,7 +137,8 @@ fn asks(generator: &mut Generator, now: Timestamp) -> bool {
     }
 }
 
-/// 7: when half of a reservation is left, and again after a quarter of a second. Nobody has to wait.
+/// 7: when half of a reservation is left, and again after a quarter of a second. Nobody has to
+/// wait.
 #[test]
 fn a_reservation_is_asked_for_early() {
     let mut generator = Generator::starting_after(START - Span(1), Span::ZERO, END);
@@ -155,7 +156,8 @@ fn a_reservation_is_asked_for_early() {
     assert_eq!(asked, [1001, 1252, 1503, 2504, 2755, 3006, 3257]);
 }
 
-/// Even where the clock jumps to it: nobody has to wait for a reservation, and the field ends there.
+/// Even where the clock jumps to it: nobody has to wait for a reservation, and the field ends
+/// there.
 #[test]
 fn the_last_millisecond_of_a_reservation_and_of_the_field_is_used() {
     let floor = START + RESERVATION;

@@ -21,9 +21,9 @@ fn is_behind(decision: &Decision) -> Option<Timestamp> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// 12, whatever the clock does, with reuse, and with readings that are old. A lead that grows by
-    /// an observation is within the limit, by the reading that it was judged with, and what is refused
-    /// is beyond it. What is behind moves nothing.
+    /// 12, whatever the clock does, with reuse, and with readings that are old. A lead that grows
+    /// by an observation is within the limit, by the reading that it was judged with, and what is
+    /// refused is beyond it. What is behind moves nothing.
     #[test]
     fn whoever_has_seen_an_id_issues_greater_ones(
         limits in limits(0..20i64),
@@ -62,8 +62,8 @@ proptest! {
     }
 
     /// 8, with leads that bursts and observations explain: at the reading that a wait or a refusal
-    /// names, a request is neither refused nor told to wait for the clock, and a millisecond earlier
-    /// it is one of them.
+    /// names, a request is neither refused nor told to wait for the clock, and a millisecond
+    /// earlier it is one of them.
     #[test]
     fn what_is_waited_for_is_when_ids_go_on(
         limits in limits(Just(0)),

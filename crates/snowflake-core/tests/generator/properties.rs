@@ -41,8 +41,8 @@ proptest! {
         })?;
     }
 
-    /// 1, with reuse, also where it is switched on and off, the ring is shorter than the step, and IDs
-    /// of other servers are observed.
+    /// 1, with reuse, also where it is switched on and off, the ring is shorter than the step, and
+    /// IDs of other servers are observed.
     #[test]
     fn what_is_reused_is_distinct(
         limits in limits(window()),
@@ -206,9 +206,9 @@ proptest! {
         prop_assert!(last - world.clock >= Span(max_burst), "{:?}", last - world.clock);
     }
 
-    /// 5, 11, 12 and 14: without a step of the clock, nothing is held and nothing refused, whatever has
-    /// explained the lead: a start, a burst before `max_burst` was lowered, or an observation. Each
-    /// melts. A wait is for the next millisecond, and decided on a fresh reading.
+    /// 5, 11, 12 and 14: without a step of the clock, nothing is held and nothing refused, whatever
+    /// has explained the lead: a start, a burst before `max_burst` was lowered, or an observation.
+    /// Each melts. A wait is for the next millisecond, and decided on a fresh reading.
     #[test]
     fn without_a_step_nothing_is_held_or_refused(
         limits in limits(0..20i64),

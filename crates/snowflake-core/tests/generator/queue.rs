@@ -262,8 +262,8 @@ fn an_observation_comes_between() {
     assert_eq!(observed(5), (queued(START + Span(6), 0, START + Span(1)), 5));
 }
 
-/// The queue begins where a burst ends, and what explains its IDs goes on to do so when the setting is
-/// lowered: no step of the clock.
+/// The queue begins where a burst ends, and what explains its IDs goes on to do so when the setting
+/// is lowered: no step of the clock.
 #[test]
 fn a_burst_that_is_lowered_is_no_step() {
     let mut world = with_queue(3 * FULL - 2, Limits { max_burst: Some(Span(2)), ..QUEUES });
@@ -278,8 +278,8 @@ fn a_burst_that_is_lowered_is_no_step() {
     assert_eq!(world.insist(1), queued(START + Span(3), 1, START + Span(1)));
 }
 
-/// While the queue leads, the lead that is shown is the explained one, until the clock has caught up
-/// with the queue.
+/// While the queue leads, the lead that is shown is the explained one, until the clock has caught
+/// up with the queue.
 #[test]
 fn what_the_clock_has_caught_up_with_is_the_queue_first() {
     let mut world = with_queue(4 * FULL, Limits { max_burst: Some(Span(2)), ..QUEUES });

@@ -6,8 +6,8 @@ use snowflake_core::time::{Span, Timestamp};
 
 use crate::world::{LAST_SEQUENCE, ONE, START, STRICT, World};
 
-/// Every other millisecond from START to START + Span(8) has given one ID, and then the clock is set to
-/// this.
+/// Every other millisecond from START to START + Span(8) has given one ID, and then the clock is
+/// set to this.
 fn stepped_back(to: Timestamp, limits: Limits) -> World {
     let mut world = World::new(limits);
     for _ in 0..5 {

@@ -36,9 +36,9 @@ pub struct World {
     /// The largest lead over the clock of an ID that is followed.
     pub max_lead: Span,
     pub clock: Timestamp,
-    /// By how much the clock has been set back since a request last found it caught up with every ID,
-    /// and a millisecond for each reading in flight then: its session sees the hold, but not yet
-    /// the step. So it also goes on in a millisecond that the queue has reached since.
+    /// By how much the clock has been set back since a request last found it caught up with every
+    /// ID, and a millisecond for each reading in flight then: its session sees the hold, but not
+    /// yet the step. So it also goes on in a millisecond that the queue has reached since.
     pub set_back: Span,
     pub floor: Timestamp,
     pub sessions: [Session; SESSIONS],
@@ -166,8 +166,8 @@ impl World {
         }
     }
 
-    /// Takes IDs as one session that gets what it wants: reads again when told to, until it has an ID
-    /// or must wait.
+    /// Takes IDs as one session that gets what it wants: reads again when told to, until it has an
+    /// ID or must wait.
     pub fn insist(&mut self, want: u32) -> Decision {
         for _ in 0..100 {
             match self.take(0, Request { want, ..ONE }).1 {

@@ -1,8 +1,8 @@
 //! A model checker over sessions with open transactions and a reader: every interleaving of claims,
 //! commits whose visibility comes after their record, rollbacks, parallel workers, prepared
-//! transactions, and rows that another transaction inserts, within small bounds. A row that the reader's
-//! snapshot does not see has no ID up to the horizon that the reader finds, and what he finds later is
-//! not below it.
+//! transactions, and rows that another transaction inserts, within small bounds. A row that the
+//! reader's snapshot does not see has no ID up to the horizon that the reader finds, and what he
+//! finds later is not below it.
 //!
 //! [`Design`] switches to designs that are wrong, each in one way, which the checker has to find.
 

@@ -23,9 +23,9 @@ proptest! {
         prop_assert!(!place.wants(9, NO_ID) && place.wants(9, 1) && !place.wants(0, 1));
     }
 
-    /// The horizon is below the first ID of each transaction that the snapshot does not see, however
-    /// many there are; otherwise, the snapshot is too old. It is not lowered by one that it sees. Some
-    /// are prepared, and in prepared slots; the last prepared slot is free.
+    /// The horizon is below the first ID of each transaction that the snapshot does not see,
+    /// however many there are; otherwise, the snapshot is too old. It is not lowered by one that it
+    /// sees. Some are prepared, and in prepared slots; the last prepared slot is free.
     #[test]
     fn a_reader_finds_what_the_snapshot_does_not_see(
         base in prop::sample::select(vec![100_u64, (1 << 32) - 6, (3 << 32) + 2]),

@@ -42,7 +42,8 @@ pub struct Bounds {
     pub readings: usize,
     /// The number of IDs.
     pub ids: i64,
-    /// True if others insert rows for the sessions, which have no workers then, and prepare nothing.
+    /// True if others insert rows for the sessions, which have no workers then, and prepare
+    /// nothing.
     pub elsewhere: bool,
 }
 

@@ -44,8 +44,8 @@ fn a_record_holds_the_highest_id_that_it_permits() {
     }
 }
 
-/// Records without a confirmed layout are as they were before there were any with one. What is said of
-/// a copy is behind all that release 0.4.0 reads, and changes none of it.
+/// Records without a confirmed layout are as they were before there were any with one. What is said
+/// of a copy is behind all that release 0.4.0 reads, and changes none of it.
 #[test]
 fn a_record_without_a_confirmed_layout_is_112_bytes_long() {
     let bytes = own().encode();

@@ -66,9 +66,9 @@ proptest! {
         }
     }
 
-    /// A server is lost with the first IDs after a layout was confirmed. Whichever of the two layouts
-    /// they were of, and whichever the promoted server has, what it issues is above those within the
-    /// margin, or it issues nothing.
+    /// A server is lost with the first IDs after a layout was confirmed. Whichever of the two
+    /// layouts they were of, and whichever the promoted server has, what it issues is above those
+    /// within the margin, or it issues nothing.
     #[test]
     fn a_confirmed_layout_does_no_harm_if_it_is_lost_with_its_first_ids(
         issued in prop::array::uniform2(recent_layouts()),
@@ -117,7 +117,8 @@ fn a_confirmed_layout_and_the_former_one_are_accepted_until_the_first_reservatio
     assert!(confirmed.start(&record, NOW).is_err());
 }
 
-/// It is that of the IDs that were issued, or, where those of the confirmed one might be lost, that one.
+/// It is that of the IDs that were issued, or, where those of the confirmed one might be lost, that
+/// one.
 #[test]
 fn a_refusal_names_the_layout_that_is_in_the_way() {
     let widths = Widths { sequence: 13, ..Layout::TWITTER.widths() };

@@ -44,8 +44,8 @@ proptest! {
         prop_assert_eq!(start.hold, explained);
     }
 
-    /// Each timeline adds a margin: a server that began on one of them might have been lost before a
-    /// record of its own was received. A record of no timeline adds one.
+    /// Each timeline adds a margin: a server that began on one of them might have been lost before
+    /// a record of its own was received. A record of no timeline adds one.
     #[test]
     fn every_timeline_adds_a_margin(
         timeline in prop_oneof![Just(NO_TIMELINE), 1..1000u32],
@@ -89,9 +89,9 @@ proptest! {
         prop_assert_eq!(start.hold, explained);
     }
 
-    /// Every start begins above start_after, which explains its own lead, or is refused. One that the
-    /// floor has reached changes nothing: whoever set it to the floor that was handed over need not
-    /// take it back.
+    /// Every start begins above start_after, which explains its own lead, or is refused. One that
+    /// the floor has reached changes nothing: whoever set it to the floor that was handed over need
+    /// not take it back.
     #[test]
     fn a_start_begins_above_start_after(
         lead in prop::option::of(prop_oneof![-3 * DAY.0..3 * DAY.0, Just(DAY.0), Just(DAY.0 + 1)]),

@@ -212,7 +212,8 @@ pub fn client(shared: &Shared, number: usize) {
     }
 }
 
-/// A session whose queries are parallel. It rolls back what the client has prepared in its last one.
+/// A session whose queries are parallel. It rolls back what the client has prepared in its last
+/// one.
 fn begin(primary: Config, number: usize) -> Result<Session, Error> {
     let mut session = Session::connect(primary)?;
     session.client.batch_execute(PARALLEL)?;

@@ -1,13 +1,13 @@
-//! A primary and two standbys under load, for hours: random kills, promotions, restarts, steps of the
-//! clocks, standbys that lag, leave and come back, sets of synchronous standbys that change, floors
-//! that are set, observations, and clocks that jump ahead and are confirmed. Every ID that a client
-//! received is kept, and none may come twice. After a floor or an observation, every ID has to be
-//! above it.
+//! A primary and two standbys under load, for hours: random kills, promotions, restarts, steps of
+//! the clocks, standbys that lag, leave and come back, sets of synchronous standbys that change,
+//! floors that are set, observations, and clocks that jump ahead and are confirmed. Every ID that a
+//! client received is kept, and none may come twice. After a floor or an observation, every ID has
+//! to be above it.
 //!
 //! A promotion can lose WAL. What is promised then, in `docs/operations.md`: an ID does not return
-//! if its time is at most the recovered floor plus the margin. With synchronous replication, it does
-//! not return either if its transaction committed while commits waited for the standby that was
-//! promoted. An INSERT's row is there in the same cases, which is looked at, too.
+//! if its time is at most the recovered floor plus the margin. With synchronous replication, it
+//! does not return either if its transaction committed while commits waited for the standby that
+//! was promoted. An INSERT's row is there in the same cases, which is looked at, too.
 
 mod administrator;
 mod clients;
@@ -116,8 +116,9 @@ impl Soak {
             // Without a margin, the commits alone keep IDs from coming again.
             .set("snowflake.failover_margin", if is_synchronous { "0" } else { "5s" })
             .set("synchronous_commit", "on")
-            // libfaketime does not move the clocks of the parallel workers of PostgreSQL 15, because
-            // their parent forks them in a signal handler. After jumps, they are days behind.
+            // libfaketime does not move the clocks of the parallel workers of PostgreSQL 15,
+            // because their parent forks them in a signal handler. After jumps, they are days
+            // behind.
             .set("snowflake.max_backward_step", "-1")
             .set("snowflake.max_observed_lead", MAX_OBSERVED_LEAD)
             // Four IDs a millisecond, so that clients wait for each other in the queue.
@@ -279,9 +280,9 @@ impl Soak {
         Some(Stopped::new(sender.get(0)))
     }
 
-    /// The primary dies, perhaps some time after its standbys got the last WAL, and one of them takes
-    /// its place. The clock of the primary might have been set back before, so that its IDs are ahead
-    /// of it. Two new standbys are made.
+    /// The primary dies, perhaps some time after its standbys got the last WAL, and one of them
+    /// takes its place. The clock of the primary might have been set back before, so that its IDs
+    /// are ahead of it. Two new standbys are made.
     fn promote(&mut self) -> &'static str {
         if fastrand::bool() {
             self.primary.set_clock(&format!("{:+}s", self.base - fastrand::i64(60..600)));

@@ -220,7 +220,8 @@ fn keys_without_a_register_show() {
     assert!(ok && detail.ends_with("and is after 2026-01-01 00:00:00+00."), "{detail}");
 }
 
-/// Each promotion adds its margin and what an observation may, although nobody has set a clock back.
+/// Each promotion adds its margin and what an observation may, although nobody has set a clock
+/// back.
 #[test]
 fn the_lead_of_promotions_shows() {
     let server = Cluster::builder().set("snowflake.failover_margin", "5min");

@@ -35,7 +35,8 @@ fn cluster_that_waits(max_wait: &str, step: &str) -> Cluster {
     cluster
 }
 
-/// A call that waits already, and whose clock is set back again, has waited for a part of `max_wait`.
+/// A call that waits already, and whose clock is set back again, has waited for a part of
+/// `max_wait`.
 #[test]
 fn two_steps_share_max_wait() {
     let cluster = cluster_that_waits("10s", "-8s");
@@ -82,7 +83,8 @@ fn a_wait_ends_when_the_clock_is_set_right() {
     let cluster = cluster_that_waits("-1", "-1h");
     let mut client = cluster.connect();
     thread::scope(|scope| {
-        // The clock is looked at again after a tenth of a second. Otherwise, the wait lasts an hour.
+        // The clock is looked at again after a tenth of a second. Otherwise, the wait lasts an
+        // hour.
         client.run("SET statement_timeout = '2min'");
         let waiting = scope.spawn(move || bigint(&mut client, NEXT));
         let mut watcher = cluster.connect();

@@ -1,5 +1,5 @@
-//! Printed conversions beside other sessions, of many tables, and in dumps. What one session sees is in
-//! `tests/scenarios/conversion`.
+//! Printed conversions beside other sessions, of many tables, and in dumps. What one session sees
+//! is in `tests/scenarios/conversion`.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -19,8 +19,9 @@ fn execute(client: &mut Client, print: &str) -> Result<(), postgres::Error> {
     done
 }
 
-/// An application inserts parents, children that refer to them, and rows of partitions, while the schema
-/// is converted and reverted: none of its transactions ends in a deadlock, and no key comes twice.
+/// An application inserts parents, children that refer to them, and rows of partitions, while the
+/// schema is converted and reverted: none of its transactions ends in a deadlock, and no key comes
+/// twice.
 #[test]
 fn an_application_goes_on_while_its_schema_is_converted_to_and_fro() {
     const TIMES: usize = 20;
@@ -133,8 +134,8 @@ fn pages<T>(client: &mut Client, act: impl FnOnce(&mut Client) -> T) -> (T, i64)
     (done, read(client) - before)
 }
 
-/// The pages for a table do not grow with the schema, and one table costs little beside 1,500 others.
-/// Printing reads a part of what its statements read.
+/// The pages for a table do not grow with the schema, and one table costs little beside 1,500
+/// others. Printing reads a part of what its statements read.
 #[test]
 fn a_schema_of_many_tables_is_printed_by_a_part_of_the_pages_of_its_statements() {
     let cluster = Cluster::builder()

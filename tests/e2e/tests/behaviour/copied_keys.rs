@@ -1,5 +1,5 @@
-//! The keys of what COPY reads, by the default: they are in the order of the input from each source in
-//! each format, and are this library's.
+//! The keys of what COPY reads, by the default: they are in the order of the input from each source
+//! in each format, and are this library's.
 
 use std::fs;
 use std::io::Write;

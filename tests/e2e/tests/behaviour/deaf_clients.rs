@@ -59,8 +59,8 @@ fn others_are_answered_while_an_error_of_postgresql_is_reported() {
     assert_eq!(assert_others_are_answered(&cluster), None);
 }
 
-/// The statement that writes a deleted register again waits until every process has closed the file.
-/// The log names one that waits for its client, and others take IDs meanwhile.
+/// The statement that writes a deleted register again waits until every process has closed the
+/// file. The log names one that waits for its client, and others take IDs meanwhile.
 #[test]
 fn others_take_ids_while_a_deleted_register_is_written_again() {
     let cluster = Cluster::start();

@@ -139,8 +139,8 @@ fn layout_of_database(client: &mut Client) -> (bool, String) {
     (ok, detail)
 }
 
-/// A publication of all tables has the table, too. A subscriber gets the row of its publisher, and a
-/// change of it; the dump of a subscriber is restored as long as both have one layout.
+/// A publication of all tables has the table, too. A subscriber gets the row of its publisher, and
+/// a change of it; the dump of a subscriber is restored as long as both have one layout.
 #[test]
 fn a_subscriber_to_all_tables_gets_the_layout_of_its_publisher() {
     let logical = || Cluster::builder().set("wal_level", "logical");

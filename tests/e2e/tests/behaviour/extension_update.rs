@@ -227,8 +227,8 @@ fn the_check_says_which_versions_there_are() {
     assert!(!ok && detail.ends_with("the extension has no control file."), "{detail}");
 }
 
-/// pg_upgrade creates the functions as the old cluster has them, and PostgreSQL looks for the symbols
-/// of all of them. A dump creates the newest version.
+/// pg_upgrade creates the functions as the old cluster has them, and PostgreSQL looks for the
+/// symbols of all of them. A dump creates the newest version.
 #[test]
 fn pg_upgrade_and_dumps_carry_each_former_release_over() {
     let mut old = Cluster::start();
@@ -248,7 +248,8 @@ fn pg_upgrade_and_dumps_carry_each_former_release_over() {
     }
 }
 
-/// Each function of a former release works with this library, or says what is wrong; both views work.
+/// Each function of a former release works with this library, or says what is wrong; both views
+/// work.
 #[test]
 fn the_sql_of_former_releases_works_with_this_library() {
     let cluster = Cluster::start();

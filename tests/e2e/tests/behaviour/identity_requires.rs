@@ -1,5 +1,5 @@
-//! `snowflake.identity_requires`: an identity in the data directory that only one server has, because
-//! of its name.
+//! `snowflake.identity_requires`: an identity in the data directory that only one server has,
+//! because of its name.
 
 use std::fs;
 

@@ -141,8 +141,8 @@ fn a_layout_confirmed_by_mistake_can_be_left() {
     assert!(hint.starts_with("Set the epoch and the widths as they were."), "{hint}");
 }
 
-/// Once the primary has confirmed a layout, a standby would have to have it, because the primary might
-/// be lost with its first IDs. Nobody says that there are some.
+/// Once the primary has confirmed a layout, a standby would have to have it, because the primary
+/// might be lost with its first IDs. Nobody says that there are some.
 #[test]
 fn a_standby_without_the_confirmed_layout_names_it() {
     const DETAIL: &str = "The confirmed layout is ";
@@ -184,8 +184,8 @@ fn a_standby_without_the_confirmed_layout_names_it() {
     standby.run(NEXT);
 }
 
-/// Objects that were computed under the old layout are named in each database in which the layout is
-/// confirmed.
+/// Objects that were computed under the old layout are named in each database in which the layout
+/// is confirmed.
 #[test]
 fn a_confirmed_layout_names_what_holds_old_times() {
     let mut cluster = Cluster::start();

@@ -9,10 +9,10 @@ use snowflake_repository::{Page, page};
 
 use super::documents::run_block;
 
-/// Tables of another schema and another owner, with names that have to be quoted: one with partitions, of
-/// which one was attached, and with a key in a composite primary key; two that were converted, one
-/// of which keeps its sequence; one that another one inherits from; and one with a column that was
-/// dropped, whose time is stored and indexed.
+/// Tables of another schema and another owner, with names that have to be quoted: one with
+/// partitions, of which one was attached, and with a key in a composite primary key; two that were
+/// converted, one of which keeps its sequence; one that another one inherits from; and one with a
+/// column that was dropped, whose time is stored and indexed.
 const TABLES: &str = r#"
     CREATE ROLE clerk;
     CREATE SCHEMA "My Shop";
@@ -130,8 +130,8 @@ fn a_dump_shows_what_else_uses_the_extension() {
     assert_eq!(uses.len(), 4, "{uses:?}");
 }
 
-/// The server works on without the library, and the register stays. If snowflake_pg comes back, with a
-/// clock that was set back, IDs go on.
+/// The server works on without the library, and the register stays. If snowflake_pg comes back,
+/// with a clock that was set back, IDs go on.
 #[test]
 fn a_server_works_on_after_the_extension_was_uninstalled() {
     let mut cluster = Cluster::builder().fake_clock().start();

@@ -109,8 +109,8 @@ fn uuid_keys_are_replaced_while_a_client_inserts() {
     assert_eq!(bigint(&mut client, joined), 5);
 }
 
-/// More rows of one time than a millisecond has IDs, and rows from before the epoch, get keys of their
-/// own in the order of their times.
+/// More rows of one time than a millisecond has IDs, and rows from before the epoch, get keys of
+/// their own in the order of their times.
 #[test]
 fn the_second_key_differs_whatever_the_times_are() {
     let mut cluster = Cluster::start();
@@ -202,8 +202,8 @@ fn ids_of_instagrams_functions_and_ours_stay_apart() {
     assert_eq!(cluster.bigint(until), 2046);
 }
 
-/// A process of an application that makes IDs of Discord's layout itself, as datacenter 1 and worker
-/// 0, and inserts them.
+/// A process of an application that makes IDs of Discord's layout itself, as datacenter 1 and
+/// worker 0, and inserts them.
 fn insert_own_ids(client: &mut Client, stop: &AtomicBool) {
     const DISCORDS_EPOCH: u64 = 1_420_070_400_000;
     let (mut last, mut sequence) = (0, 0);

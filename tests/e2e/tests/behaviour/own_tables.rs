@@ -1,5 +1,5 @@
-//! The extension's tables are written with the rights of their owner, a superuser. No code of others
-//! runs then, and no other table is written.
+//! The extension's tables are written with the rights of their owner, a superuser. No code of
+//! others runs then, and no other table is written.
 
 use std::fs;
 use std::thread;
@@ -27,8 +27,8 @@ const SPIES: &str = "
     CREATE FUNCTION mallory.value() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
         $$ BEGIN PERFORM mallory.act(); RETURN 1; END $$;";
 
-/// A database of its own, in which mallory has spies, and was given all that a superuser can give by
-/// mistake before the extension was created by the owner of the database, and after.
+/// A database of its own, in which mallory has spies, and was given all that a superuser can give
+/// by mistake before the extension was created by the owner of the database, and after.
 pub fn start(programs: Programs) -> Cluster {
     let cluster = Cluster::builder().programs(programs).start();
     cluster.run("CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE mallory LOGIN");
@@ -133,7 +133,8 @@ fn a_table_of_another_extension_is_not_written() {
     assert_no_mark(&cluster);
 }
 
-/// As SECURITY.md says, they can have an identity given twice, and change the layout that dumps carry.
+/// As SECURITY.md says, they can have an identity given twice, and change the layout that dumps
+/// carry.
 #[test]
 fn members_of_pg_write_all_data_change_what_security_says() {
     let page = include_str!("../../../../SECURITY.md");

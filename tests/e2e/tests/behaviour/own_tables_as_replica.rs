@@ -1,5 +1,5 @@
-//! The guards of the extension's tables hold as a replica, too: an ordinary role brings no row in by
-//! way of `session_replication_role` or of a subscription, and a superuser's subscription does.
+//! The guards of the extension's tables hold as a replica, too: an ordinary role brings no row in
+//! by way of `session_replication_role` or of a subscription, and a superuser's subscription does.
 
 use std::time::{Duration, Instant};
 
@@ -175,8 +175,8 @@ fn no_row_comes_in_by_a_subscription_of_others() {
     });
 }
 
-/// A subscriber that lacks the extension cannot take a publication of all tables. It can with a list
-/// of tables, and with the extension.
+/// A subscriber that lacks the extension cannot take a publication of all tables. It can with a
+/// list of tables, and with the extension.
 #[test]
 fn a_subscriber_to_all_tables_needs_the_extension() {
     let (publisher, subscriber) = (database(), database());

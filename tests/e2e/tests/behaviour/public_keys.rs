@@ -217,8 +217,8 @@ fn has_worker(cluster: &Cluster) -> bool {
     cluster.background_worker("snowflake public keys").is_some()
 }
 
-/// The keys are lost with the shared memory, and read again. If that fails, there are none: those of
-/// the start might have leaked since.
+/// The keys are lost with the shared memory, and read again. If that fails, there are none: those
+/// of the start might have leaked since.
 #[test]
 fn keys_are_read_again_after_a_crash() {
     for workers in ["8", "0"] {

@@ -1,5 +1,5 @@
-//! Those who find a millisecond used up take an ID of a later one, and sleep until its time: with two
-//! IDs a millisecond, more sessions than that are always there.
+//! Those who find a millisecond used up take an ID of a later one, and sleep until its time: with
+//! two IDs a millisecond, more sessions than that are always there.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;

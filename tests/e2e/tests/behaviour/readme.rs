@@ -1,5 +1,5 @@
-//! Who follows README.md, or gives each server a file as docs/setup.md does, gets a server that is well,
-//! and whose clones do not issue its IDs.
+//! Who follows README.md, or gives each server a file as docs/setup.md does, gets a server that is
+//! well, and whose clones do not issue its IDs.
 
 use std::fs;
 

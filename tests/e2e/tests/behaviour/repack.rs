@@ -1,5 +1,5 @@
-//! `REPACK (CONCURRENTLY)`, which PostgreSQL 19 brings: a worker of the server copies the table, and
-//! replays what was changed meanwhile, from the WAL.
+//! `REPACK (CONCURRENTLY)`, which PostgreSQL 19 brings: a worker of the server copies the table,
+//! and replays what was changed meanwhile, from the WAL.
 
 use snowflake_e2e::{
     Cluster, Means, NEXT, Run, assert_increasing, bigint, bigints, create_orders, failing, lacks,

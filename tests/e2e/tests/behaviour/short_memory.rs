@@ -17,8 +17,8 @@ fn builder() -> ClusterBuilder {
         .set("autovacuum", "off")
 }
 
-/// Calls of the extension by a role without privileges, from the catalog. A text is long where it may
-/// be.
+/// Calls of the extension by a role without privileges, from the catalog. A text is long where it
+/// may be.
 fn acts(cluster: &Cluster) -> Vec<String> {
     const VIEWS: &str = "SELECT format('TABLE %s', c.oid::regclass)
         FROM pg_depend JOIN pg_extension AS e ON refobjid = e.oid AND extname = 'snowflake'
@@ -55,8 +55,9 @@ fn acts(cluster: &Cluster) -> Vec<String> {
     acts
 }
 
-/// The error of an act. PostgreSQL ends the session where a function with settings finds no memory for
-/// them. A busy client then sees a connection that was closed, not always the error before that.
+/// The error of an act. PostgreSQL ends the session where a function with settings finds no memory
+/// for them. A busy client then sees a connection that was closed, not always the error before
+/// that.
 fn error(client: &mut Client, before: &str, act: &str) -> Option<SqlState> {
     let failure = client.batch_execute(&format!("{before}; {act}")).err()?;
     if failure.is_closed() {
@@ -78,16 +79,16 @@ fn usual(cluster: &Cluster, act: &str) -> Option<SqlState> {
     error(&mut cluster.connect_as("plain", "postgres"), "BEGIN", act)
 }
 
-/// Returns whether the error says that memory is short. Regular expressions of PostgreSQL have an error
-/// of their own for that.
+/// Returns whether the error says that memory is short. Regular expressions of PostgreSQL have an
+/// error of their own for that.
 fn is_short(error: &Option<SqlState>) -> bool {
     [SqlState::OUT_OF_MEMORY, SqlState::INVALID_REGULAR_EXPRESSION]
         .iter()
         .any(|short| error.as_ref() == Some(short))
 }
 
-/// Gives sessions that begin later 8 MB more of address space than the postmaster has, as `ulimit -v`
-/// would.
+/// Gives sessions that begin later 8 MB more of address space than the postmaster has, as `ulimit
+/// -v` would.
 fn limit(cluster: &Cluster) {
     let lines = fs::read_to_string(cluster.data().join("postmaster.pid")).expect("it runs");
     let postmaster = lines.lines().next().expect("a line");
@@ -120,7 +121,8 @@ fn fill(client: &mut Client) -> Vec<usize> {
     filled
 }
 
-/// At first, no piece of 128 bytes is left, and then one more of 4,096 bytes each time, and of 60,000.
+/// At first, no piece of 128 bytes is left, and then one more of 4,096 bytes each time, and of
+/// 60,000.
 #[test]
 fn no_act_of_a_plain_role_ends_a_server_whose_memory_is_full() {
     let cluster = builder().start();
@@ -149,7 +151,8 @@ fn no_act_of_a_plain_role_ends_a_server_whose_memory_is_full() {
     assert_goes_on(&cluster);
 }
 
-/// A library that servers load before all others, and with which memory is as short as memory.c says.
+/// A library that servers load before all others, and with which memory is as short as memory.c
+/// says.
 fn short(directory: &Path) -> String {
     let library = directory.join("memory.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/behaviour/memory.c");
@@ -159,7 +162,8 @@ fn short(directory: &Path) -> String {
     format!("LD_PRELOAD={}", library.display())
 }
 
-/// The statement before which memory becomes short, after so many thousands of bytes more than the base.
+/// The statement before which memory becomes short, after so many thousands of bytes more than the
+/// base.
 fn shorten(base: usize, after: usize) -> String {
     format!("BEGIN; SELECT length(repeat('x', {}))", base + after * 1000)
 }

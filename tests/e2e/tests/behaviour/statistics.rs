@@ -56,8 +56,8 @@ fn steps_of_the_clock_are_counted_and_measured() {
     assert_eq!(statistic(&mut client, "steps_refused"), 1);
 }
 
-/// Whatever has moved IDs ahead: a step that is refused, or that no call has met yet, an observed ID,
-/// or a floor.
+/// Whatever has moved IDs ahead: a step that is refused, or that no call has met yet, an observed
+/// ID, or a floor.
 #[test]
 fn max_lead_is_at_least_lead() {
     let server = Cluster::builder().set("snowflake.max_observed_lead", "1min");
@@ -85,8 +85,8 @@ fn max_lead_is_at_least_lead() {
     }
 }
 
-/// A sequence that is used up is counted once for its millisecond, and not once for each session that
-/// waits for the next one.
+/// A sequence that is used up is counted once for its millisecond, and not once for each session
+/// that waits for the next one.
 #[test]
 fn an_overflow_is_counted_once_for_all_sessions() {
     let cluster = Cluster::builder().set("snowflake.sequence_bits", "4").start();

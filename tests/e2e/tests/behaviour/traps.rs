@@ -15,8 +15,8 @@ use snowflake_e2e::{Cluster, Run, bigint, error_of, output, value, values};
 
 use crate::extension_update::releases;
 
-/// The schema `ids` of the extension, and the schema `first` of the caller's path; all of it belongs
-/// to a role that is no superuser.
+/// The schema `ids` of the extension, and the schema `first` of the caller's path; all of it
+/// belongs to a role that is no superuser.
 const SCHEMAS: &str = "
     SET ROLE app;
     CREATE SCHEMA ids;
@@ -50,8 +50,8 @@ const ACCEPTED: &str = r#"
     ANALYZE accepted"#;
 
 /// All operators of `pg_catalog`, and the functions among these words. The traps are the same names
-/// with all types that PostgreSQL's own accept inexactly, of up to three arguments; for VARIADIC, of
-/// up to six, where those after the first are of one type.
+/// with all types that PostgreSQL's own accept inexactly, of up to three arguments; for VARIADIC,
+/// of up to six, where those after the first are of one type.
 const SIGNATURES: &str = r#"
     CREATE TEMP TABLE signatures AS
     SELECT true AS is_operator, oprname AS name, array_remove(ARRAY[oprleft, oprright], 0::oid) AS types,

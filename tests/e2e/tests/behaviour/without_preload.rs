@@ -1,4 +1,5 @@
-//! Without shared_preload_libraries, what a reload reads counts in the sessions that begin after it.
+//! Without shared_preload_libraries, what a reload reads counts in the sessions that begin after
+//! it.
 
 use postgres::error::SqlState;
 use snowflake_e2e::{Cluster, ClusterBuilder, error_of, eventually, value};

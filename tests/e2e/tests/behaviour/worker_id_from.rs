@@ -1,5 +1,5 @@
-//! `snowflake.worker_id_from`: one configuration for all members, each of which has its number in its
-//! name.
+//! `snowflake.worker_id_from`: one configuration for all members, each of which has its number in
+//! its name.
 
 use postgres::Client;
 use postgres::error::SqlState;

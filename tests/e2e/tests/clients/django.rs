@@ -100,8 +100,8 @@ fn a_table_that_exists_is_converted() {
 }
 
 /// A migration converts a table whose key is an `integer`, with the column that refers to it, and
-/// with it the declaration of the key, which needs no default. It has what the extension prints, and
-/// can be undone and repeated.
+/// with it the declaration of the key, which needs no default. It has what the extension prints,
+/// and can be undone and repeated.
 #[test]
 fn a_migration_converts_a_table() {
     for program in versions() {

@@ -1,5 +1,5 @@
-//! `sql/hosted.sql` as the first migration of an application: the same one on a server that loads no
-//! library, on one that does, and in PGlite.
+//! `sql/hosted.sql` as the first migration of an application: the same one on a server that loads
+//! no library, on one that does, and in PGlite.
 
 use snowflake_e2e::{Cluster, Dump, Run, assert_distinct, bigint, bigints, hosted_script, output};
 
@@ -126,8 +126,8 @@ fn pytest_runs_it_in_the_databases_of_tests() {
     }
 }
 
-/// The engine of `prisma migrate` in JavaScript splits a script at each semicolon, so the page hides
-/// those within the statement.
+/// The engine of `prisma migrate` in JavaScript splits a script at each semicolon, so the page
+/// hides those within the statement.
 #[test]
 fn prisma_s_engine_in_javascript_runs_it_without_semicolons() {
     let text = page("docs/clients.md").text;

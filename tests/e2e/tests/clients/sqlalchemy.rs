@@ -116,8 +116,8 @@ fn alembic_drops_the_tables_of_all_schemas() {
     assert!(said.contains("because extension snowflake requires it"), "{said}");
 }
 
-/// After a conversion, a model that keeps its identity column takes IDs if it is a `BigInteger`, and
-/// Alembic finds no difference, nor with the model of the page. If it keeps an `Integer`, a
+/// After a conversion, a model that keeps its identity column takes IDs if it is a `BigInteger`,
+/// and Alembic finds no difference, nor with the model of the page. If it keeps an `Integer`, a
 /// migration makes the converted column one again, and inserts fail.
 #[test]
 fn alembic_after_a_conversion() {

@@ -1,5 +1,5 @@
-//! The row of the check about a copy that has the identity of its original: which copies it notices,
-//! that it does not forget them, what settles it, and which copies it does not notice.
+//! The row of the check about a copy that has the identity of its original: which copies it
+//! notices, that it does not forget them, what settles it, and which copies it does not notice.
 
 use std::fs;
 use std::process::Command;
@@ -88,8 +88,8 @@ fn a_clone_with_the_identity_of_its_original_shows() {
     assert_copy(&told, false);
 }
 
-/// The verdict is in the register: whatever ends the memory of the server or carries the register on
-/// keeps it, and a floor takes it away for good.
+/// The verdict is in the register: whatever ends the memory of the server or carries the register
+/// on keeps it, and a floor takes it away for good.
 #[test]
 fn a_copy_does_not_forget_its_original() {
     let original = Cluster::start();

@@ -128,8 +128,8 @@ fn a_crash_costs_a_reservation_at_most_and_no_availability() {
     for (strategy, settings) in steps::STRATEGIES {
         let mut cluster = steps::server(settings);
         let journal = Journal::new();
-        // Each crash after another, as fast as possible, can add two eighths: one by the first ID after
-        // it, and one by the next ID, for which a reservation is made early.
+        // Each crash after another, as fast as possible, can add two eighths: one by the first ID
+        // after it, and one by the next ID, for which a reservation is made early.
         for most in [2000, 2500, 3000] {
             take(&journal, &cluster);
             cluster.crash("+0");

@@ -62,8 +62,8 @@ fn a_full_disk_leaves_nothing_behind() {
 /// The number of floors.
 const FLOOR: &str = "SELECT count(snowflake_floor())";
 
-/// Lets whoever creates the register on this server wait after the file is there, until this file is
-/// removed.
+/// Lets whoever creates the register on this server wait after the file is there, until this file
+/// is removed.
 fn hold_open(cluster: &Cluster) -> PathBuf {
     let late = cluster.data().join("late");
     fs::write(&late, "").expect("root, or the owner");

@@ -1,5 +1,5 @@
-//! Messages for somebody who forgets a step: each on a server on which the step was left out, and on
-//! one on which it was not.
+//! Messages for somebody who forgets a step: each on a server on which the step was left out, and
+//! on one on which it was not.
 
 use snowflake_e2e::{Cluster, assert_check, check};
 

@@ -27,8 +27,8 @@ fn assert_durable(mut cluster: Cluster, highest: i64) {
     assert!(next > highest, "{next} is not above {highest}");
 }
 
-/// Asserts the same of a cluster whose clock is the true one. Nobody was left behind with a lock, or
-/// with less than was promised.
+/// Asserts the same of a cluster whose clock is the true one. Nobody was left behind with a lock,
+/// or with less than was promised.
 fn assert_goes_on(mut cluster: Cluster, journal: &Journal) {
     cluster.kill();
     cluster.start_again();

@@ -1,5 +1,5 @@
-//! A standby that lags behind an asynchronous primary, in seconds: what `docs/operations.md` says of
-//! IDs that are lost with the WAL, also where they are ahead of the clock.
+//! A standby that lags behind an asynchronous primary, in seconds: what `docs/operations.md` says
+//! of IDs that are lost with the WAL, also where they are ahead of the clock.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -43,9 +43,9 @@ const TIMESTAMP_SHIFT: u32 = 14;
 const OLD_ENOUGH: Duration = Duration::from_secs(16);
 
 impl Scenario {
-    /// Returns the number of IDs that come again if the standby lags by no more than the margin and a
-    /// second. On a busy machine, more time may pass until the primary is dead. That says nothing of
-    /// the promise, and is tried again.
+    /// Returns the number of IDs that come again if the standby lags by no more than the margin and
+    /// a second. On a busy machine, more time may pass until the primary is dead. That says nothing
+    /// of the promise, and is tried again.
     fn returned_in_time(&self) -> usize {
         for _ in 0..5 {
             let (returned, lag) = self.returned();
@@ -57,8 +57,8 @@ impl Scenario {
         panic!("the machine is too busy for a lag of {:?}", self.lag);
     }
 
-    /// Returns the number of the IDs that clients received and that come again after the failover, and
-    /// the time between the last WAL that the primary sent and its end.
+    /// Returns the number of the IDs that clients received and that come again after the failover,
+    /// and the time between the last WAL that the primary sent and its end.
     fn returned(&self) -> (usize, Duration) {
         let mut primary = Cluster::builder()
             .fake_clock()

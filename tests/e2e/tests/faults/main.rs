@@ -1,8 +1,8 @@
 //! Faults: what is thrown at a real cluster, and that no ID comes twice. One module per kind.
 //!
 //! Each test writes down what its clients received, and checks at the end that nothing came twice
-//! and that everything increased. `make mutants` runs those that `tests/mutants/promises` lists while
-//! a rule is broken, with which they have to fail.
+//! and that everything increased. `make mutants` runs those that `tests/mutants/promises` lists
+//! while a rule is broken, with which they have to fail.
 
 mod copies;
 mod crash;

@@ -238,9 +238,9 @@ fn a_worker_that_restarts_on_an_idle_standby_learns_nothing_wrong() {
     take_after_failover(&mut primary, &standby);
 }
 
-/// A worker that could not run for some seconds counts the age of the message that came meanwhile: by
-/// that, the upstream's clock has gone on. The upstream's clock is an hour ahead, to show when the
-/// worker has looked.
+/// A worker that could not run for some seconds counts the age of the message that came meanwhile:
+/// by that, the upstream's clock has gone on. The upstream's clock is an hour ahead, to show when
+/// the worker has looked.
 #[test]
 fn a_message_that_is_looked_at_late_counts_with_its_age() {
     let primary = idle_primary();

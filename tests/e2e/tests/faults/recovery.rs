@@ -60,8 +60,8 @@ fn a_base_backup_continues_above_what_it_holds() {
     let floor = journal.issue_beyond_the_floor(&mut cluster.connect());
     cluster.kill();
     let [mut right, mut behind, mut told] = copies;
-    // With the clock right, everything is above all that the original ever issued; also with the clock
-    // behind, if the copy is told how far the original came.
+    // With the clock right, everything is above all that the original ever issued; also with the
+    // clock behind, if the copy is told how far the original came.
     right.start_again();
     told.set_clock("-1h");
     told.configure(&[("snowflake.start_after", &floor)]);
@@ -69,8 +69,8 @@ fn a_base_backup_continues_above_what_it_holds() {
     for copy in [right, told] {
         assert_above_all(&copy, &journal);
     }
-    // Otherwise, above all that the original had issued before the backup: what it issued later comes
-    // again.
+    // Otherwise, above all that the original had issued before the backup: what it issued later
+    // comes again.
     behind.set_clock("-1h");
     behind.start_again();
     let next = behind.bigint(NEXT);

@@ -27,8 +27,8 @@ fn use_the_clock(client: &mut Client, journal: &Journal) {
 }
 
 /// Sets the clock back by a quarter of a second, takes an ID, and sets the clock right. Returns
-/// whether that was an unused ID: on a machine that stalls, a quarter of a second can pass before it
-/// is taken, so there are several tries.
+/// whether that was an unused ID: on a machine that stalls, a quarter of a second can pass before
+/// it is taken, so there are several tries.
 fn is_answered(cluster: &Cluster, client: &mut Client, journal: &Journal) -> bool {
     let before = steps_reused(client);
     (0..5).any(|_| {

@@ -1,8 +1,8 @@
-//! Sets of synchronous standbys that change: an ID whose transaction has committed does not come back
-//! after a failover to a standby that was in the set when the commit returned.
+//! Sets of synchronous standbys that change: an ID whose transaction has committed does not come
+//! back after a failover to a standby that was in the set when the commit returned.
 //!
-//! IDs are ahead of the clock of the primary, so that one reservation lasts for minutes: it was made
-//! before the set changed, and IDs are taken from it afterwards.
+//! IDs are ahead of the clock of the primary, so that one reservation lasts for minutes: it was
+//! made before the set changed, and IDs are taken from it afterwards.
 
 use std::thread::{self, JoinHandle};
 use std::time::Duration;

@@ -31,8 +31,8 @@ fn an_identity_that_is_handed_over_issues_nothing_again() {
     journal.check();
 }
 
-/// As the page says, the name brings the new machine the numbers of the old one, and the floor only if
-/// they were released.
+/// As the page says, the name brings the new machine the numbers of the old one, and the floor only
+/// if they were released.
 #[test]
 fn a_machine_that_is_replaced_under_its_name_needs_a_floor() {
     let page = page("docs/operations.md").section("What survives what").text;

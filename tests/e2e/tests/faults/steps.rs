@@ -47,8 +47,9 @@ fn observed(journal: &Journal, cluster: &Cluster) -> Outcome {
     let mut client = cluster.connect();
     client.run("SET statement_timeout = '1500ms'");
     let mut watcher = cluster.connect();
-    // Milliseconds for which calls have waited for the clock, however slow the machine is. After a start,
-    // an ID might be a few ahead. Where this call need not wait, those of other sessions need not.
+    // Milliseconds for which calls have waited for the clock, however slow the machine is. After a
+    // start, an ID might be a few ahead. Where this call need not wait, those of other sessions
+    // need not.
     let mut waited = || value::<f64>(&mut watcher, "SELECT wait_time FROM pg_stat_snowflake");
     let before = waited();
     match journal.take(&mut client, NEXT) {
@@ -129,8 +130,8 @@ fn every_strategy_does_what_it_says_across_a_restart() {
     println!("18 restarts with the clock back, {ids} IDs");
 }
 
-/// A lead that is explained is not waited for, however long it is: only the step back itself is, and
-/// an error says when that is over.
+/// A lead that is explained is not waited for, however long it is: only the step back itself is,
+/// and an error says when that is over.
 #[test]
 fn a_short_step_back_is_waited_for_whatever_lead_is_explained() {
     let strict: Settings =

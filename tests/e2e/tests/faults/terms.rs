@@ -79,8 +79,8 @@ fn a_promotion_reserves_when_its_clock_is_accepted() {
     assert_eq!(bigint(&mut client, "SELECT issued FROM pg_stat_snowflake"), 0);
 }
 
-/// Nobody has taken an ID of the primary in between, and there is no margin. Its clock was right, so
-/// that of the member that leads again may be behind.
+/// Nobody has taken an ID of the primary in between, and there is no margin. Its clock was right,
+/// so that of the member that leads again may be behind.
 #[test]
 fn lost_ids_do_not_return_where_the_primary_in_between_has_a_later_clock() {
     let (mut members, journal) = (Members::start("0"), Journal::new());
@@ -105,8 +105,8 @@ fn lost_ids_do_not_return_where_the_primary_in_between_has_a_later_clock() {
     println!("{} IDs", journal.check());
 }
 
-/// The first member has lost IDs and leads again. The clock of the primary in between is behind, and
-/// its own is by `offset`.
+/// The first member has lost IDs and leads again. The clock of the primary in between is behind,
+/// and its own is by `offset`.
 fn lead_again(offset: &str) -> (Members, Journal) {
     let (mut members, journal) = (Members::start("0"), Journal::new());
     lose_ids(&mut members, &journal);

@@ -175,8 +175,8 @@ fn a_floor_is_refused_as_long_as_the_clock_is() {
     journal.check();
 }
 
-/// An administrator who sets a floor by force says nothing of the clock, but follows it if the floor
-/// is ahead of it.
+/// An administrator who sets a floor by force says nothing of the clock, but follows it if the
+/// floor is ahead of it.
 #[test]
 fn a_floor_is_no_confirmation_of_the_clock() {
     let (cluster, journal) = begin();

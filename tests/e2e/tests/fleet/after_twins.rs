@@ -131,9 +131,9 @@ fn copy(from: &mut Client, table: &str, to: &mut Client, into: &str) {
     writer.finish().expect("a copy");
 }
 
-/// A member copies the table from another one again. What it empties is not emptied there, while the
-/// other one goes on following it. If the member was restored to an earlier state, the other one
-/// follows it anew: a base backup contains no slots.
+/// A member copies the table from another one again. What it empties is not emptied there, while
+/// the other one goes on following it. If the member was restored to an earlier state, the other
+/// one follows it anew: a base backup contains no slots.
 #[test]
 fn a_member_is_filled_again() {
     for is_restored in [false, true] {

@@ -1,5 +1,5 @@
-//! Order between servers: an answer is never older than its question. Two primaries replicate to each
-//! other: posts come from one, and programs on the other one answer them.
+//! Order between servers: an answer is never older than its question. Two primaries replicate to
+//! each other: posts come from one, and programs on the other one answer them.
 
 use std::thread;
 
@@ -121,8 +121,9 @@ fn is_newer(server: &Cluster, post: i64) -> bool {
     server.bigint("INSERT INTO answers (post_id) VALUES (0) RETURNING id") > post
 }
 
-/// The server of answers is killed between the row that it sees and the answer, and then its standby,
-/// whose clock is further behind, is promoted in its place. Without the trigger, each answer is older.
+/// The server of answers is killed between the row that it sees and the answer, and then its
+/// standby, whose clock is further behind, is promoted in its place. Without the trigger, each
+/// answer is older.
 #[test]
 fn answers_are_not_older_after_a_crash_and_a_failover() {
     for with_trigger in [false, true] {

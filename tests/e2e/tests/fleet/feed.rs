@@ -21,9 +21,9 @@ fn server(number: usize) -> Cluster {
     cluster
 }
 
-/// Lets every server have the rows of every other one, and waits until the row with the horizon of each
-/// has arrived. Before PostgreSQL 16, rows would come back, so only the first server has them all.
-/// Returns how many servers do.
+/// Lets every server have the rows of every other one, and waits until the row with the horizon of
+/// each has arrived. Before PostgreSQL 16, rows would come back, so only the first server has them
+/// all. Returns how many servers do.
 fn replicate(servers: &[Cluster]) -> usize {
     let has_origins = servers[0].programs().major() >= 16;
     let (complete, options) =

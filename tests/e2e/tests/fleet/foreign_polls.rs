@@ -1,6 +1,7 @@
-//! Polls of rows that another transaction inserts than the one that takes the ID: a parent takes the
-//! ID, and postgres_fdw or dblink inserts the row on the far side, which is another database of the
-//! parent's server, or another server. The writer's transaction ends after the row is committed.
+//! Polls of rows that another transaction inserts than the one that takes the ID: a parent takes
+//! the ID, and postgres_fdw or dblink inserts the row on the far side, which is another database of
+//! the parent's server, or another server. The writer's transaction ends after the row is
+//! committed.
 
 use std::env;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -22,8 +23,8 @@ enum By {
 }
 
 impl By {
-    /// Inserts a row with an ID of the parent. Some writers write at the parent, too, and some roll back,
-    /// which leaves a row of dblink where it is.
+    /// Inserts a row with an ID of the parent. Some writers write at the parent, too, and some roll
+    /// back, which leaves a row of dblink where it is.
     fn insert(self, writer: usize) -> String {
         const HERE: &str = "INSERT INTO here VALUES (1)";
         let insert = match self {
@@ -94,7 +95,8 @@ impl Sides {
         self.shard.as_ref().unwrap_or(&self.parent).connect_to("far")
     }
 
-    /// Lets rows come in, and pollers read them by the primary key. Returns how many rows each has missed.
+    /// Lets rows come in, and pollers read them by the primary key. Returns how many rows each has
+    /// missed.
     fn missed<const N: usize>(&self, pollers: [Poller; N]) -> [usize; N] {
         // SNOWFLAKE_HORIZON_SECONDS, or a few seconds.
         let seconds = env::var("SNOWFLAKE_HORIZON_SECONDS").ok();

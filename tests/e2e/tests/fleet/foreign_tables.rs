@@ -1,5 +1,5 @@
-//! Shards behind foreign tables of postgres_fdw, while rows come in everywhere: a parent server, which
-//! is worker 1, and two servers that hold the rows, which are workers 2 and 3.
+//! Shards behind foreign tables of postgres_fdw, while rows come in everywhere: a parent server,
+//! which is worker 1, and two servers that hold the rows, which are workers 2 and 3.
 
 use std::thread;
 

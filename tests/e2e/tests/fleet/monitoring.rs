@@ -159,8 +159,8 @@ fn one_cause_makes_one_alert() {
         .wait_for(alerts, &CAUSES.map(|(cause, _)| cause.split(' ').next().unwrap_or_default()));
 }
 
-/// The clock of a primary is three hours behind. Its standbys notice it, too, and the dashboard goes
-/// by the clock of each server.
+/// The clock of a primary is three hours behind. Its standbys notice it, too, and the dashboard
+/// goes by the clock of each server.
 #[test]
 fn a_clock_that_is_wrong_makes_one_notification() {
     let alertmanager = Alertmanager::start();

@@ -1,4 +1,5 @@
-//! A server's own rows that another one sends back. They carry its identity, and nobody is its twin.
+//! A server's own rows that another one sends back. They carry its identity, and nobody is its
+//! twin.
 
 use postgres::Client;
 use snowflake_e2e::{Cluster, Run, bigint, eventually};

@@ -13,8 +13,8 @@ fn block(mark: &str) -> String {
     page("docs/setup.md").block(mark)
 }
 
-/// The identity of a server with these lines in its configuration, and these arguments, on a host of
-/// this name, as far as the environment can say.
+/// The identity of a server with these lines in its configuration, and these arguments, on a host
+/// of this name, as far as the environment can say.
 fn identity(lines: &str, host: &str, arguments: &[&str]) -> (i32, i32) {
     let builder = Cluster::builder().environment(format!("HOST={host}"));
     let mut server = server_with(builder.unset("shared_preload_libraries"), lines);

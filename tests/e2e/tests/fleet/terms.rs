@@ -1,6 +1,7 @@
-//! Failovers between three members that keep their numbers, in any order, without a margin and without
-//! Patroni: primaries are killed, or go on until they are rewound, standbys lag, clocks are behind as
-//! far as `docs/operations.md` allows it, and every ID that a client received is compared.
+//! Failovers between three members that keep their numbers, in any order, without a margin and
+//! without Patroni: primaries are killed, or go on until they are rewound, standbys lag, clocks are
+//! behind as far as `docs/operations.md` allows it, and every ID that a client received is
+//! compared.
 
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -113,9 +113,9 @@ fn a_twin_is_noticed_however_late_its_rows_arrive() {
 }
 
 /// With `disable_on_error`, the subscription stops at the row, instead of trying it again and again
-/// while the publisher keeps its WAL. In both cases it goes on, with that row, when the trigger lets
-/// the row pass. However the transaction is sent, each of its rows is noticed then: the time of its
-/// commit, or that of PREPARE, is known.
+/// while the publisher keeps its WAL. In both cases it goes on, with that row, when the trigger
+/// lets the row pass. However the transaction is sent, each of its rows is noticed then: the time
+/// of its commit, or that of PREPARE, is known.
 #[test]
 fn a_refused_row_is_not_lost() {
     let many = "INSERT INTO orders (item) SELECT repeat('x', 100) FROM generate_series(1, 3000)";
@@ -313,8 +313,8 @@ fn without_the_trigger_a_key_collides() {
     }
 }
 
-/// Without `origin = none`, a server gets its own rows back. That ends at the primary key, and is no
-/// twin.
+/// Without `origin = none`, a server gets its own rows back. That ends at the primary key, and is
+/// no twin.
 #[test]
 fn own_rows_that_come_back_are_no_twin() {
     let servers = ["8", "9"].map(|worker| server(worker, "'id'"));

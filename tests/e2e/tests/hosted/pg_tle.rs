@@ -1,5 +1,5 @@
-//! The script as an extension of `pg_tle`, by the commands of the page. The test is skipped where the
-//! server has no `pg_tle`.
+//! The script as an extension of `pg_tle`, by the commands of the page. The test is skipped where
+//! the server has no `pg_tle`.
 
 use snowflake_e2e::{
     Cluster, Means, NEXT, Run, assert_increasing, bigint, dump_and_restore, hosted_script, lacks,

@@ -1,5 +1,5 @@
-//! A call is stopped for ten seconds while it moves the counter, beside sessions that try again every
-//! millisecond.
+//! A call is stopped for ten seconds while it moves the counter, beside sessions that try again
+//! every millisecond.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -11,8 +11,8 @@ use snowflake_e2e::{Journal, NEXT, Run, StopOnDrop, Stopped, bigint, eventually,
 
 use super::{install_with, plain_server};
 
-/// In the session that is to be stopped, shows the value as a lock, and waits for another lock, which
-/// the test holds.
+/// In the session that is to be stopped, shows the value as a lock, and waits for another lock,
+/// which the test holds.
 const PAUSE: &str = "
     CREATE FUNCTION public.pause(place text, value bigint) RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
@@ -24,8 +24,8 @@ const PAUSE: &str = "
 /// Stops a call before one of the statements, sets the clock meanwhile, and checks that no ID comes
 /// twice, and that each is greater than those before it.
 ///
-/// The clock is one of the script's own, because libfaketime can wait for itself if the handler of a
-/// timeout reads the clock.
+/// The clock is one of the script's own, because libfaketime can wait for itself if the handler of
+/// a timeout reads the clock.
 fn stop_before(place: &str, step: &str) {
     // The log does not need each call that fails.
     let builder = plain_server().set("log_min_messages", "log").set("test.clock", "0");

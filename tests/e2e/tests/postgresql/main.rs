@@ -9,8 +9,8 @@ use std::path::Path;
 use snowflake_e2e::{Cluster, as_server_user, new_directory};
 
 /// COPY, utility statements and transactions pass through hooks of the library, and nothing that
-/// PostgreSQL tests may print something else then. A test that fails on both servers lacks something
-/// here, and prints the same on both, too.
+/// PostgreSQL tests may print something else then. A test that fails on both servers lacks
+/// something here, and prints the same on both, too.
 #[test]
 fn a_server_that_preloads_the_library_prints_what_one_without_it_does() {
     let plain = printed(Cluster::builder().unset("shared_preload_libraries").start());

@@ -15,22 +15,22 @@
 //! DROP TABLE orders; --> ERROR 42501: must be owner of table ...
 //! ```
 //!
-//! - A statement ends with the line that ends in `;`, outside of `$$`. What is on one line is sent at
-//!   once, as one transaction.
+//! - A statement ends with the line that ends in `;`, outside of `$$`. What is on one line is sent
+//!   at once, as one transaction.
 //! - `...` stands for anything. An SQLSTATE is enough for an error. A line break is written `\n`.
 //! - What the server says comes before rows: `NOTICE: ...`, `WARNING: ...`. All of it must be
-//!   expected. `DETAIL: ...`, `HINT: ...` and `CONTEXT: ...` matter where they are expected, and rows if
-//!   one is expected.
-//! - `\as ROLE`, `\in DATABASE`, `\session NAME` and `\options -c NAME=VALUE` choose the session, which
-//!   is connected at its first statement. The same choice is the same session.
-//! - `errors_of(statements)` is a function of each database: it executes statements, one a line, and
-//!   returns of each how it fails, `SQLSTATE: message | detail | hint`, or `nothing`.
+//!   expected. `DETAIL: ...`, `HINT: ...` and `CONTEXT: ...` matter where they are expected, and
+//!   rows if one is expected.
+//! - `\as ROLE`, `\in DATABASE`, `\session NAME` and `\options -c NAME=VALUE` choose the session,
+//!   which is connected at its first statement. The same choice is the same session.
+//! - `errors_of(statements)` is a function of each database: it executes statements, one a line,
+//!   and returns of each how it fails, `SQLSTATE: message | detail | hint`, or `nothing`.
 //! - `run(script)` is another one: it executes the lines of a script that was printed.
-//! - `\needs` knows `PostgreSQL VERSION`, `extension NAME` and `collation NAME`; without them, the file
-//!   is skipped. Other databases and roles are dropped when it ends.
+//! - `\needs` knows `PostgreSQL VERSION`, `extension NAME` and `collation NAME`; without them, the
+//!   file is skipped. Other databases and roles are dropped when it ends.
 //! - `\set public_keys = KEY` gives the server a key of public IDs.
-//! - Files of the same settings share the server's counters and its last ID: who reads counters resets
-//!   them first, and who observes IDs ahead of the clock has settings of its own.
+//! - Files of the same settings share the server's counters and its last ID: who reads counters
+//!   resets them first, and who observes IDs ahead of the clock has settings of its own.
 //! - With `SCENARIOS_ACCEPT=1`, what was got replaces what was wanted, in the file. To have an
 //!   expectation written, start with an empty `-->`.
 

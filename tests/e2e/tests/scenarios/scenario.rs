@@ -250,7 +250,8 @@ impl Session {
             Ok(client) => client.simple_query(sql).map_err(|error| failed(&error)),
             Err(error) => Err(failed(error)),
         };
-        // An error is reported before its transaction is rolled back, and this is answered afterwards.
+        // An error is reported before its transaction is rolled back, and this is answered
+        // afterwards.
         if let (Err(_), Ok(client)) = (&outcome, &mut self.client) {
             let _ = client.simple_query("");
         }

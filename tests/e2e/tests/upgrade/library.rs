@@ -23,8 +23,8 @@ fn the_former_library_answers_the_newer_sql() {
 }
 
 /// An update before the restart fails as a whole where it needs a function that the former library
-/// does not have, and says so. The scripts of the newer release are there, as after the installation
-/// of its package: `tools/test-upgrade` puts them there.
+/// does not have, and says so. The scripts of the newer release are there, as after the
+/// installation of its package: `tools/test-upgrade` puts them there.
 #[test]
 fn an_update_before_the_restart_works_or_fails_as_a_whole() {
     let mut cluster = former_cluster();

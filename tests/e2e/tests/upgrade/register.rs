@@ -24,8 +24,8 @@ fn the_newer_library_goes_on_from_a_former_register() {
     assert_eq!(journal.check(), 200);
 }
 
-/// The way back, whatever the format of the register is: without the register, and with a start above
-/// every ID.
+/// The way back, whatever the format of the register is: without the register, and with a start
+/// above every ID.
 #[test]
 fn a_server_goes_back_to_the_former_release() {
     let journal = Journal::new();
@@ -44,9 +44,9 @@ fn a_server_goes_back_to_the_former_release() {
     assert_eq!(journal.check(), 101);
 }
 
-/// A standby of the former release follows a copy, is promoted, and is followed by it in turn. Neither
-/// library stumbles over what the other one wrote. The former one drops what the register says of the
-/// copy, when it writes it.
+/// A standby of the former release follows a copy, is promoted, and is followed by it in turn.
+/// Neither library stumbles over what the other one wrote. The former one drops what the register
+/// says of the copy, when it writes it.
 #[test]
 fn the_former_library_reads_the_register_of_a_copy_and_drops_what_it_says_of_that() {
     let rows = |cluster: &Cluster| cluster.bigint("SELECT count(*) FROM orders");

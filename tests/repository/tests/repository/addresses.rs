@@ -1,5 +1,5 @@
-//! Cargo.toml defines the address of the repository, and the place to which vulnerabilities are reported.
-//! Other files name the same ones, or none.
+//! Cargo.toml defines the address of the repository, and the place to which vulnerabilities are
+//! reported. Other files name the same ones, or none.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,8 @@ fn replace(copy: &Path, file: &str, what: &str, with: &str) {
 }
 
 fn check(copy: &Path) -> Output {
-    // A copy that is executed itself is "busy" if another test starts a process while it is written.
+    // A copy that is executed itself is "busy" if another test starts a process while it is
+    // written.
     let mut check = Command::new("bash");
     check
         .arg(copy.join("tools/dist"))

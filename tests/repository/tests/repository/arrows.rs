@@ -1,8 +1,8 @@
 //! Arrows between the files of a crate run one way, so that one can be read after the other.
 //!
-//! An arrow leads from a file to each file that it uses. A directory is a room: seen from outside, all
-//! of its files are one. So in each directory, whatever its files and directories use of each other
-//! must not lead back.
+//! An arrow leads from a file to each file that it uses. A directory is a room: seen from outside,
+//! all of its files are one. So in each directory, whatever its files and directories use of each
+//! other must not lead back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -22,8 +22,8 @@ fn the_shell_commands_of_every_document_are_run_by_a_test() {
     }
 }
 
-/// A command line is run by the programs and options that it begins with, in the test that builds and
-/// installs the files of a release (`make test-release`).
+/// A command line is run by the programs and options that it begins with, in the test that builds
+/// and installs the files of a release (`make test-release`).
 #[test]
 fn the_commands_for_packages_are_those_of_the_test_of_releases() {
     let story = page("packaging/story").text + &page("tools/test-release").text;
@@ -51,8 +51,8 @@ fn the_commands_for_packages_are_those_of_the_test_of_releases() {
     assert!(commands >= 4, "{commands} commands");
 }
 
-/// The names of packages, tarballs and other files of a release that the pages give are those of the
-/// release that the tree becomes.
+/// The names of packages, tarballs and other files of a release that the pages give are those of
+/// the release that the tree becomes.
 #[test]
 fn file_names_have_the_version_of_the_tree() {
     let cargo = page("Cargo.toml").text;

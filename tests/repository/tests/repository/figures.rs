@@ -2,8 +2,8 @@
 
 use snowflake_repository::page;
 
-/// The figure of README.md for an INSERT is in the table, and docs/performance.md gives it before the
-/// figures of calls and of the loop that a reader would try.
+/// The figure of README.md for an INSERT is in the table, and docs/performance.md gives it before
+/// the figures of calls and of the loop that a reader would try.
 #[test]
 fn what_an_insert_gains_comes_first() {
     let performance = page("docs/performance.md").text;

@@ -1,5 +1,5 @@
-//! Words of the project's own have one meaning, which the glossary of docs/design.md gives in one line.
-//! Every other page links such a word where it is used first.
+//! Words of the project's own have one meaning, which the glossary of docs/design.md gives in one
+//! line. Every other page links such a word where it is used first.
 
 use snowflake_repository::{documents, page};
 
@@ -16,8 +16,8 @@ const WORDS: [&[&str]; 9] = [
     &["twins", "twin"],
 ];
 
-/// The words of the prose of a page, in lower case, each with whether it belongs to the text of a link.
-/// Code, headings and pictures are left out.
+/// The words of the prose of a page, in lower case, each with whether it belongs to the text of a
+/// link. Code, headings and pictures are left out.
 fn words(text: &str) -> Vec<(String, bool)> {
     let mut is_block = false;
     let prose = text.lines().filter(|line| {

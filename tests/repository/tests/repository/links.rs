@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use snowflake_repository::{documents, page, tree};
 
-/// The blocks on the page of clients are parts of the files that they name, and those on the page of
-/// public IDs whole files. Those of the format are short enough to be written again in another
+/// The blocks on the page of clients are parts of the files that they name, and those on the page
+/// of public IDs whole files. Those of the format are short enough to be written again in another
 /// language. Versions stand in the files that they name, and the pages have every client.
 #[test]
 fn the_programs_of_clients_are_files() {

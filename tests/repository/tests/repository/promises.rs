@@ -1,5 +1,6 @@
 //! `tests/promises` judges each sentence of the pages on what is promised against each setting and
-//! function that moves IDs ahead of the clock. A new sentence, setting or function has to be judged.
+//! function that moves IDs ahead of the clock. A new sentence, setting or function has to be
+//! judged.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +25,8 @@ fn judged(section: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The sentences of a section, without what is code, a heading or a picture. A row of a table is one.
+/// The sentences of a section, without what is code, a heading or a picture. A row of a table is
+/// one.
 fn sentences(section: &Page) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     let mut is_code = false;

@@ -80,9 +80,9 @@ pub fn files(extensions: &[&str]) -> Vec<PathBuf> {
 }
 
 /// A role that may create functions in the extension's schema can make a call by name and arguments
-/// ambiguous, with a function of the same name that has a default or is variadic. So scripts call only
-/// functions in `snowflake_internal`, where nobody else may create any; all other names come with the
-/// types of the parameters alone, which only one function has.
+/// ambiguous, with a function of the same name that has a default or is variadic. So scripts call
+/// only functions in `snowflake_internal`, where nobody else may create any; all other names come
+/// with the types of the parameters alone, which only one function has.
 #[test]
 fn scripts_call_no_function_that_others_could_overload() {
     let mut calls = Vec::new();
@@ -97,7 +97,8 @@ fn scripts_call_no_function_that_others_could_overload() {
         let code = lines.collect::<Vec<_>>().join("\n");
         for statement in code.split(';') {
             let words: Vec<_> = statement.split_whitespace().take(3).collect();
-            // These look for exactly these types. What a function is defined as comes after its name.
+            // These look for exactly these types. What a function is defined as comes after its
+            // name.
             let named = match words[..] {
                 ["COMMENT" | "DROP" | "ALTER" | "GRANT" | "REVOKE", ..] => usize::MAX,
                 ["CREATE", "FUNCTION", _] => 1,
@@ -114,7 +115,8 @@ fn scripts_call_no_function_that_others_could_overload() {
     assert!(calls.is_empty(), "qualify these with snowflake_internal:\n{}", calls.join("\n"));
 }
 
-/// The functions of the extension that a text names with parentheses, outside of `snowflake_internal`.
+/// The functions of the extension that a text names with parentheses, outside of
+/// `snowflake_internal`.
 fn calls_of(text: &str) -> impl Iterator<Item = String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices("snowflake_").filter_map(move |(at, _)| {

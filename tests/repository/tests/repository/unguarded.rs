@@ -44,8 +44,8 @@ fn each_of_them_says_why_it_needs_no_guard() {
     }
 }
 
-/// A destructor is registered when a thread-local is used first. Where there is no memory for that, the C
-/// library ends the process: `src/pg/memory.rs` has what takes the place.
+/// A destructor is registered when a thread-local is used first. Where there is no memory for that,
+/// the C library ends the process: `src/pg/memory.rs` has what takes the place.
 #[test]
 fn no_thread_local_has_a_destructor() {
     for path in files(&["rs"]) {

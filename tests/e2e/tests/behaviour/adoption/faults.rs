@@ -97,8 +97,8 @@ fn tables_of_extensions_are_left_alone() {
     assert_eq!(notices.try_iter().collect::<Vec<_>>(), []);
 }
 
-/// ALTER TABLE ONLY does not lock partitions of partitions, so others can drop them meanwhile. The server
-/// goes on, whatever was found of them.
+/// ALTER TABLE ONLY does not lock partitions of partitions, so others can drop them meanwhile. The
+/// server goes on, whatever was found of them.
 #[test]
 fn partitions_that_are_dropped_meanwhile_do_no_harm() {
     let (cluster, mut client) = server();
@@ -132,8 +132,8 @@ fn partitions_that_are_dropped_meanwhile_do_no_harm() {
     client.run("SELECT");
 }
 
-/// A session finds the function, and then waits for the names of schemas, which VACUUM FULL locks, until
-/// another one has dropped the extension with its schema. The server goes on.
+/// A session finds the function, and then waits for the names of schemas, which VACUUM FULL locks,
+/// until another one has dropped the extension with its schema. The server goes on.
 #[test]
 fn an_extension_that_is_dropped_with_its_schema_meanwhile_does_no_harm() {
     let (cluster, mut client) = server();

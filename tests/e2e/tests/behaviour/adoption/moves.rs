@@ -1,5 +1,5 @@
-//! Moves of adopted tables: with a dump, with pg_upgrade, and by logical replication; with the setting
-//! or without it.
+//! Moves of adopted tables: with a dump, with pg_upgrade, and by logical replication; with the
+//! setting or without it.
 
 use postgres::Client;
 use snowflake_e2e::{

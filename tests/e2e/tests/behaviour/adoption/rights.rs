@@ -56,7 +56,8 @@ fn schemas_that_are_swapped_under_a_statement_change_nothing() {
         // The swaps end whatever becomes of this.
         let created = client.batch_execute("SET snowflake.adopted_schemas = '*'").and_then(|()| {
             (0..300).try_for_each(|number| {
-                // Where the schema has just gone, the statement fails as it does without the setting.
+                // Where the schema has just gone, the statement fails as it does without the
+                // setting.
                 let key = ["bigserial", "bigint GENERATED ALWAYS AS IDENTITY"][number % 2];
                 let create =
                     |schema| format!("CREATE TABLE {schema}.t{number}_ (id {key} PRIMARY KEY)");

@@ -11,8 +11,8 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Starts it twice, because a new etcd asks nobody for a password: at first it has nothing but a
-    /// socket, through which it gets one.
+    /// Starts it twice, because a new etcd asks nobody for a password: at first it has nothing but
+    /// a socket, through which it gets one.
     pub fn start(fleet: &Path, password: &str) -> Etcd {
         let directory = fleet.join("etcd");
         create_directory(&directory);

@@ -1,5 +1,5 @@
-//! Three members that Patroni keeps, and the etcd that they ask who leads. They meet at ports of the
-//! machine, where everybody else can knock, so each of them asks for a password.
+//! Three members that Patroni keeps, and the etcd that they ask who leads. They meet at ports of
+//! the machine, where everybody else can knock, so each of them asks for a password.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -205,8 +205,8 @@ postgresql:
         )
     }
 
-    /// The row of the check that does not like where the identity is: inside of a data directory, of
-    /// which any copy has it.
+    /// The row of the check that does not like where the identity is: inside of a data directory,
+    /// of which any copy has it.
     pub fn doubt(&self) -> &'static [&'static str] {
         if self.identity.is_in_names() { &[] } else { &["origin of the identity"] }
     }
@@ -238,8 +238,8 @@ postgresql:
         config
     }
 
-    /// Waits until all other members stream the primary's timeline, as synchronously as planned, and
-    /// until their Patroni knows.
+    /// Waits until all other members stream the primary's timeline, as synchronously as planned,
+    /// and until their Patroni knows.
     pub fn wait_for_standbys(&self, primary: usize) {
         let mut client = self.members[primary].connect();
         let timeline = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";
