@@ -15,11 +15,12 @@ use std::slice;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 use pgrx::prelude::*;
-use snowflake_core::horizon::{Lookup, Reader, Snapshot};
+use snowflake_core::horizon::{Anonymous, Horizon, Memory, Place, Reader, Sizes, Snapshot, TooOld};
 use snowflake_core::promise::Request;
 use snowflake_core::time::{Span, Timestamp};
 
-use crate::generator::{horizon_slots, shared};
+use crate::generator::horizon_slots::{self, Slot};
+use crate::generator::shared;
 use crate::pg::report::OrRaise;
 use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};
@@ -37,11 +38,11 @@ fn snowflake_horizon() -> i64 {
     horizon().or_raise()
 }
 
+/// The horizon of the query's snapshot.
 pub fn horizon() -> Result<i64, Error> {
     let fixed = settings::require_preloading().map_err(promise::Error::from)?;
     reservation::refuse_in_recovery("return the horizon of snowflake IDs")?;
-    let snapshot = snapshot()?;
-    let key = Key::of(&snapshot);
+    let (key, snapshot) = snapshot()?;
     if let Some((known, horizon)) = KNOWN.get()
         && known == key
     {
@@ -80,25 +81,10 @@ struct Key {
     running: usize,
 }
 
-impl Key {
-    fn of(snapshot: &Taken) -> Key {
-        // SAFETY: reads a variable of this process.
-        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-        let Taken { first, snapshot: Snapshot { running, later } } = *snapshot;
-        let transactions = horizon_slots::ended();
-        Key { transactions, statement, first, later, running: running.len() }
-    }
-}
-
-/// The snapshot of the query.
-struct Taken {
-    first: u32,
-    snapshot: Snapshot<&'static [u32]>,
-}
-
-fn snapshot() -> Result<Taken, Error> {
+/// The snapshot of the query, and its key.
+fn snapshot() -> Result<(Key, Snapshot<&'static [u32]>), Error> {
     // SAFETY: PostgreSQL keeps the active snapshot while the query runs, which is longer than it is
-    // used here. Its transaction IDs are plain integers.
+    // used here. Its transaction IDs are plain integers. The rest reads a variable of this process.
     unsafe {
         // That of GetTransactionSnapshot() would change with the next query.
         if !pg_sys::ActiveSnapshotSet() {
@@ -115,12 +101,20 @@ fn snapshot() -> Result<Taken, Error> {
             0 => &[][..],
             count => slice::from_raw_parts(xip.cast::<u32>(), count as usize),
         };
-        let snapshot = Snapshot { running, later: xmax.into_inner() };
-        Ok(Taken { first: xmin.into_inner(), snapshot })
+        let (first, later) = (xmin.into_inner(), xmax.into_inner());
+        let key = Key {
+            transactions: horizon_slots::ended(),
+            statement: pg_sys::GetCurrentStatementStartTimestamp(),
+            first,
+            later,
+            running: running.len(),
+        };
+        Ok((key, Snapshot { running, later }))
     }
 }
 
-/// Refuses while a smaller ID might follow.
+/// Refuses while a smaller ID might follow, and while nobody knows the IDs of a transaction that is
+/// prepared.
 fn refuse_unknown() -> Result<(), Error> {
     if settings::REUSE_WINDOW.get() > 0 || shared::generator().reuses() {
         return Err(Error::Reuse);
@@ -149,37 +143,59 @@ pub fn prepared_before_the_start() -> Vec<Prepared> {
     holders::prepared().into_iter().filter(|prepared| !is_held(prepared.xid)).collect()
 }
 
-fn read(fixed: &Fixed, Taken { snapshot, .. }: Taken) -> Result<i64, Error> {
-    let slots = horizon_slots::slots();
-    let mut reader = Reader::new(
-        snapshot,
-        horizon_slots::before(),
-        slots.len(),
-        horizon_slots::prepared_slot_count(),
-        horizon_slots::PLACES,
-    );
+fn read(fixed: &Fixed, snapshot: Snapshot<&[u32]>) -> Result<i64, Error> {
+    let mut memory = Shared { fixed, slots: horizon_slots::slots() };
+    let sizes = Sizes {
+        slots: memory.slots.len(),
+        prepared_slots: horizon_slots::prepared_slot_count(),
+        places: horizon_slots::PLACES,
+    };
+    let mut reader = Reader::new(snapshot, horizon_slots::before(), sizes);
     loop {
-        match reader.lookup() {
-            Lookup::Last => reader.last(last(fixed)),
-            Lookup::Slot(number) => reader.slot(slots[number].read().0),
-            // SAFETY: reads shared memory of the server.
-            Lookup::Next => reader.next(unsafe { pg_sys::ReadNextFullTransactionId().value }),
-            Lookup::Anonymous => reader.anonymous(horizon_slots::anonymous()),
-            Lookup::PreparedSlot(number) => {
-                let prepared_slot = horizon_slots::prepared_slot(number);
-                reader.prepared_slot(prepared_slot.xid, prepared_slot.first);
-            }
-            Lookup::Place(number) => reader.place(&horizon_slots::place(number)),
-            Lookup::Ended(xid) => {
-                // SAFETY: in a transaction, and no lock is held.
-                reader.ended(!unsafe { pg_sys::TransactionIdIsInProgress(xid.into()) });
-            }
-            Lookup::Done(horizon, later) => {
-                horizon_slots::keep(later);
-                return Ok(horizon);
-            }
-            Lookup::TooOld => return Err(Error::TooOld),
+        if let Some(found) = reader.look(&mut memory) {
+            let Horizon { of_snapshot, of_later } = found.map_err(|TooOld| Error::TooOld)?;
+            horizon_slots::keep(of_later);
+            return Ok(of_snapshot);
         }
+    }
+}
+
+/// The memory of the server.
+struct Shared<'a> {
+    fixed: &'a Fixed,
+    slots: &'static [Slot],
+}
+
+impl Memory for Shared<'_> {
+    fn last(&mut self) -> i64 {
+        last(self.fixed)
+    }
+
+    fn slot(&mut self, number: usize) -> i64 {
+        self.slots[number].read().0
+    }
+
+    fn next_xid(&mut self) -> u64 {
+        // SAFETY: reads shared memory of the server.
+        unsafe { pg_sys::ReadNextFullTransactionId().value }
+    }
+
+    fn anonymous(&mut self) -> Anonymous {
+        horizon_slots::anonymous()
+    }
+
+    fn prepared_slot(&mut self, number: usize) -> (u64, i64) {
+        let slot = horizon_slots::prepared_slot(number);
+        (slot.xid, slot.first)
+    }
+
+    fn place(&mut self, number: usize) -> Place {
+        horizon_slots::place(number)
+    }
+
+    fn has_ended(&mut self, xid: u32) -> bool {
+        // SAFETY: in a transaction, and no lock is held.
+        !unsafe { pg_sys::TransactionIdIsInProgress(xid.into()) }
     }
 }
 

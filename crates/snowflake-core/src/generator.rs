@@ -323,7 +323,7 @@ impl Generator {
         self.floor
     }
 
-    /// The same; `None` for [`Generator::not_begun`].
+    /// The floor; `None` for [`Generator::not_begun`].
     pub fn promised(&self) -> Option<Timestamp> {
         Some(self.floor).filter(|floor| *floor > NOT_BEGUN)
     }
@@ -426,7 +426,7 @@ impl Generator {
         (next.timestamp <= self.reserve_after).then(|| self.advance(ring, next, request))
     }
 
-    /// Whether unused IDs of earlier milliseconds might be issued.
+    /// Whether unused IDs of earlier milliseconds might be issued: see [`Generator::set_reuse`].
     pub fn reuses(&self) -> bool {
         self.recording
     }
@@ -458,7 +458,8 @@ impl Generator {
         }
     }
 
-    /// The clock was set back, the millisecond is used up, or the reading is old.
+    /// Decides where nothing comes [`Generator::next`]: the clock was set back, the millisecond is
+    /// used up, or the reading is old.
     fn take_behind<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
@@ -499,7 +500,8 @@ impl Generator {
         self.queue(ring, reading, request, explained, limits.max_queue)
     }
 
-    /// The clock's millisecond is used up, or the queue is ahead of it.
+    /// Decides where the clock's millisecond is used up, or the queue is ahead of it, and nothing
+    /// more is `explained`.
     fn queue<const N: usize>(
         &mut self,
         ring: &mut Ring<N>,
@@ -525,8 +527,8 @@ impl Generator {
             Decision::IssueAndReserve(run) => (run, true),
             other => return other,
         };
-        // Not by later readings of the same timestamp: one that is judged by it might be from
-        // between.
+        // Requests that take more of the same timestamp leave it as it is. Their readings are later,
+        // and one from between would then seem to be behind.
         if is_spent {
             self.queue = Some((timestamp, ahead));
         }

@@ -1,7 +1,7 @@
 //! The horizon: an ID up to which no row can still appear.
 //!
 //! A transaction takes an ID, and commits after another one that took a later ID. Whoever reads
-//! rows in the order of their IDs has to stop before the first ID of each transaction that his
+//! rows in the order of their IDs has to stop before the first ID of each transaction that the
 //! snapshot does not see. Where that ID is found depends on how far the transaction has come:
 //!
 //! - In the *slot* of its process, from the claim of the ID on. The slot is written under the
@@ -13,18 +13,18 @@
 //! - In a *prepared slot*, if it is prepared. Nobody is told when it ends, so the prepared slot
 //!   stays until its space is needed and it has ended.
 //!
-//! A reader reads in this order: last ID, slots, anonymous, prepared slots, places. Since a
-//! transaction is put into its place, and into a prepared slot, before its slot is cleared, he
-//! finds it in one of them.
+//! A reader reads in this order: last ID, slots, anonymous, prepared slots, places. A transaction
+//! is put into its place, or into a prepared slot, before its slot is cleared, so the reader finds
+//! it in one of them.
 //!
 //! An *anonymous* transaction has taken an ID, and has no transaction ID. It has inserted no row
-//! here, but another transaction may have inserted one for it, and have committed before it ends:
-//! that of postgres_fdw or of dblink. No snapshot tells whether an anonymous one has ended. So the
+//! here, but another transaction, that of postgres_fdw or of dblink, may have inserted one for it,
+//! and have committed before it ends. No snapshot tells whether an anonymous one has ended. So the
 //! server counts those that have, and keeps the largest horizon that was found, up to which every
-//! later snapshot sees all. A process reads both when a transaction ends, which is before the next
-//! snapshot. If an anonymous one may have ended after that snapshot, the reader goes by the horizon
-//! that he read then. As a row of dblink stays when the transaction that took its ID is rolled
-//! back, that is put into its place, too.
+//! later snapshot sees all. A process reads both when a transaction ends, which is before its next
+//! snapshot. If an anonymous one may have ended after that snapshot, the horizon is at most the one
+//! that the process read then. As a row of dblink stays when the transaction that took its ID is
+//! rolled back, that transaction is put into its place, too.
 //!
 //! What is read and written, and in what order, is decided here. The caller owns the memory.
 
@@ -95,7 +95,7 @@ pub struct Before {
 pub struct Place {
     xid: u64,
     first: i64,
-    /// The highest transaction ID that the place was taken from.
+    /// The highest transaction ID that another one has replaced here.
     gone: u64,
 }
 
@@ -106,7 +106,7 @@ pub enum Found {
     First(i64),
     /// It was never put there.
     Nothing,
-    /// It might have been put there, and the place was taken from it.
+    /// If it was ever put there, another one has replaced it.
     Unknown,
 }
 
@@ -139,7 +139,7 @@ impl Place {
 }
 
 /// What a snapshot does not see: the transactions that ran when it was taken, and those that began
-/// later. Subtransactions are not told apart; that of each of them that has one runs, too.
+/// later. A subtransaction is not looked for: while it runs, so does the transaction that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Snapshot<R> {
     /// The lower halves of the transaction IDs that ran.
@@ -148,137 +148,185 @@ pub struct Snapshot<R> {
     pub later: u32,
 }
 
-/// What the reader needs next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lookup {
-    /// The last ID that was taken, read under the generator's lock: [`Reader::last`].
-    Last,
-    /// The slot of this number: [`Reader::slot`].
-    Slot(usize),
-    /// The next transaction ID of the server: [`Reader::next`].
-    Next,
-    /// The anonymous transactions that have ended: [`Reader::anonymous`].
-    Anonymous,
-    /// The prepared slot of this number: [`Reader::prepared_slot`].
-    PreparedSlot(usize),
-    /// The place of this number: [`Reader::place`].
-    Place(usize),
-    /// Whether the transaction of this ID, in its lower half, has ended: [`Reader::ended`].
-    Ended(u32),
-    /// The horizon of the snapshot, and one of all later ones, which see what was anonymous and
-    /// ended.
-    Done(i64, i64),
-    /// Nothing is known of a transaction that the snapshot does not see.
-    TooOld,
+/// The memory that a [`Reader`] looks at.
+pub trait Memory {
+    /// The last ID that was taken, read under the generator's lock.
+    fn last(&mut self) -> i64;
+
+    /// The first ID in the slot of this number.
+    fn slot(&mut self, number: usize) -> i64;
+
+    /// The server's next transaction ID.
+    fn next_xid(&mut self) -> u64;
+
+    /// The anonymous transactions that have ended.
+    fn anonymous(&mut self) -> Anonymous;
+
+    /// The transaction ID in the prepared slot of this number, 0 if it is free, and the first ID.
+    fn prepared_slot(&mut self, number: usize) -> (u64, i64);
+
+    /// The place of this number.
+    fn place(&mut self, number: usize) -> Place;
+
+    /// Returns whether the transaction with this lower half of its ID has ended.
+    fn has_ended(&mut self, xid: u32) -> bool;
 }
 
-/// Finds the horizon of a snapshot, one lookup after the other. What was looked up is handed to the
-/// method that has the name of the lookup.
+/// How much of each there is in a [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sizes {
+    /// Slots.
+    pub slots: usize,
+    /// Prepared slots.
+    pub prepared_slots: usize,
+    /// Places.
+    pub places: usize,
+}
+
+/// What a [`Reader`] has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Horizon {
+    /// The horizon of the snapshot.
+    pub of_snapshot: i64,
+    /// A horizon of all later snapshots, which see what was anonymous and has ended.
+    pub of_later: i64,
+}
+
+/// Nothing is known any more of a transaction that the snapshot does not see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooOld;
+
+/// Finds the horizon of a snapshot, one look at the memory after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reader<R> {
     snapshot: Snapshot<R>,
     before: Before,
-    /// How many slots, prepared slots and places there are.
-    sizes: [usize; 3],
+    sizes: Sizes,
+    step: Step,
     horizon: i64,
-    /// What the horizon is at most, for the sake of anonymous transactions.
+    /// The largest horizon that the anonymous transactions allow.
     limit: i64,
+    /// The server's next transaction ID.
     next: u64,
-    lookup: Lookup,
-    /// The number of transactions that were looked for, those that ran before the later ones; or of
-    /// places that were looked at instead of the later ones: see [`Reader::has_more_than_places`].
+    /// How many steps about places were made: [`Step::Transaction`] and [`Step::Place`].
     looked: usize,
 }
 
+/// What a reader looks at next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    Last,
+    Slot(usize),
+    NextXid,
+    Anonymous,
+    PreparedSlot(usize),
+    /// The place of a transaction that the snapshot does not see.
+    Transaction(u64),
+    /// Whether this transaction has ended, of which its place knows nothing any more.
+    Ended(u32),
+    /// A place, where more transactions are later than there are places.
+    Place(usize),
+    Done,
+}
+
 impl<R: AsRef<[u32]>> Reader<R> {
-    /// A reader for memory of so many slots, prepared slots and places.
-    pub fn new(
-        snapshot: Snapshot<R>,
-        before: Before,
-        slots: usize,
-        prepared_slots: usize,
-        places: usize,
-    ) -> Reader<R> {
-        let sizes = [slots, prepared_slots, places];
-        let (horizon, limit) = (0, NO_ID);
-        let lookup = Lookup::Last;
-        Reader { snapshot, before, sizes, horizon, limit, next: 0, lookup, looked: 0 }
+    /// A reader for a memory of these sizes.
+    pub fn new(snapshot: Snapshot<R>, before: Before, sizes: Sizes) -> Reader<R> {
+        let (step, horizon, limit) = (Step::Last, 0, NO_ID);
+        Reader { snapshot, before, sizes, step, horizon, limit, next: 0, looked: 0 }
     }
 
-    /// What is needed next.
-    pub fn lookup(&self) -> Lookup {
-        self.lookup
-    }
-
-    /// The last ID that was taken.
-    pub fn last(&mut self, id: i64) {
-        self.horizon = id;
-        self.lookup = self.slot_or_next(0);
-    }
-
-    /// The first ID in the slot.
-    pub fn slot(&mut self, first: i64) {
-        self.lower(first);
-        if let Lookup::Slot(number) = self.lookup {
-            self.lookup = self.slot_or_next(number + 1);
-        }
-    }
-
-    /// The server's next transaction ID. It is read after the slots, so that it is greater than
-    /// that of each transaction whose slot was cleared before.
-    pub fn next(&mut self, xid: u64) {
-        self.next = xid;
-        self.lookup = Lookup::Anonymous;
-    }
-
-    /// Those that have ended. They are read after the slots, so that each whose slot was cleared
-    /// before is among them. A snapshot from after the end of a transaction that began after theirs
-    /// is later than all of them.
-    pub fn anonymous(&mut self, ended: Anonymous) {
-        if ended.count != self.before.count && ended.next >= self.first_later() {
-            self.limit = self.before.horizon;
-        }
-        self.lookup = self.prepared_slot_or_place(0);
-    }
-
-    /// The transaction ID of the prepared slot, 0 if it is free, and the first ID.
-    pub fn prepared_slot(&mut self, xid: u64, first: i64) {
-        if xid != 0 && self.is_unseen(xid) {
-            self.lower(first);
-        }
-        if let Lookup::PreparedSlot(number) = self.lookup {
-            self.lookup = self.prepared_slot_or_place(number + 1);
-        }
-    }
-
-    /// What is in the place.
-    pub fn place(&mut self, place: &Place) {
-        match self.transaction_looked_for() {
-            Some(xid) => match place.find(xid) {
-                Found::First(first) => self.lower(first),
-                Found::Nothing => {}
-                Found::Unknown => {
-                    self.lookup = Lookup::Ended(xid as u32);
-                    return;
+    /// Looks at one thing in the memory. Returns what was found once there is nothing left.
+    pub fn look(&mut self, memory: &mut impl Memory) -> Option<Result<Horizon, TooOld>> {
+        match self.step {
+            Step::Last => self.horizon = memory.last(),
+            Step::Slot(number) => self.lower(memory.slot(number)),
+            // Read after the slots, so that it is greater than that of each transaction whose slot
+            // was cleared before.
+            Step::NextXid => self.next = memory.next_xid(),
+            // Read after the slots, so that each whose slot was cleared before is among them. A
+            // snapshot from after the end of a transaction that began after theirs is later than
+            // all of them.
+            Step::Anonymous => {
+                let ended = memory.anonymous();
+                if ended.count != self.before.count && ended.next >= self.first_later() {
+                    self.limit = self.before.horizon;
                 }
-            },
-            None if place.gone >= self.first_later() => {
-                self.lookup = Lookup::TooOld;
-                return;
             }
-            None if place.xid >= self.first_later() => self.lower(place.first),
-            None => {}
+            Step::PreparedSlot(number) => {
+                let (xid, first) = memory.prepared_slot(number);
+                if xid != 0 && self.is_unseen(xid) {
+                    self.lower(first);
+                }
+            }
+            Step::Transaction(xid) => {
+                self.looked += 1;
+                let number = (xid % self.sizes.places as u64) as usize;
+                match memory.place(number).find(xid) {
+                    Found::First(first) => self.lower(first),
+                    Found::Nothing => {}
+                    Found::Unknown => {
+                        self.step = Step::Ended(xid as u32);
+                        return None;
+                    }
+                }
+            }
+            // If it has not, it was in its slot or in a prepared slot, whose ID has lowered the
+            // horizon already.
+            Step::Ended(xid) => {
+                if memory.has_ended(xid) {
+                    return Some(Err(TooOld));
+                }
+            }
+            Step::Place(number) => {
+                self.looked += 1;
+                let place = memory.place(number);
+                if place.gone >= self.first_later() {
+                    return Some(Err(TooOld));
+                } else if place.xid >= self.first_later() {
+                    self.lower(place.first);
+                }
+            }
+            Step::Done => {
+                let of_snapshot = self.horizon.min(self.limit);
+                return Some(Ok(Horizon { of_snapshot, of_later: self.horizon }));
+            }
         }
-        self.look_further();
+        self.step = self.following();
+        None
     }
 
-    /// True if the transaction has ended. If not, it was in its slot or in a prepared slot, whose
-    /// ID has lowered the horizon already.
-    pub fn ended(&mut self, has_ended: bool) {
-        if has_ended {
-            self.lookup = Lookup::TooOld;
+    fn following(&self) -> Step {
+        let Sizes { slots, prepared_slots, .. } = self.sizes;
+        match self.step {
+            Step::Last if slots > 0 => Step::Slot(0),
+            Step::Slot(number) if number + 1 < slots => Step::Slot(number + 1),
+            Step::Last | Step::Slot(_) => Step::NextXid,
+            Step::NextXid => Step::Anonymous,
+            Step::Anonymous if prepared_slots > 0 => Step::PreparedSlot(0),
+            Step::PreparedSlot(number) if number + 1 < prepared_slots => {
+                Step::PreparedSlot(number + 1)
+            }
+            _ => self.next_place(),
+        }
+    }
+
+    /// The transactions that ran come first, and then the later ones. If these are more than there
+    /// are places, each place is looked at once instead.
+    fn next_place(&self) -> Step {
+        let running = self.running();
+        if let Some(xid) = running.get(self.looked) {
+            return Step::Transaction(self.whole(*xid));
+        }
+        let number = self.looked - running.len();
+        let (first, places) = (self.first_later(), self.sizes.places as u64);
+        let later = self.next - first;
+        if number as u64 == later.min(places) {
+            Step::Done
+        } else if later > places {
+            Step::Place(number)
         } else {
-            self.look_further();
+            Step::Transaction(first + number as u64)
         }
     }
 
@@ -288,52 +336,6 @@ impl<R: AsRef<[u32]>> Reader<R> {
 
     fn lower(&mut self, first: i64) {
         self.horizon = self.horizon.min(first.saturating_sub(1));
-    }
-
-    fn slot_or_next(&self, number: usize) -> Lookup {
-        let [slots, ..] = self.sizes;
-        if number < slots { Lookup::Slot(number) } else { Lookup::Next }
-    }
-
-    fn prepared_slot_or_place(&self, number: usize) -> Lookup {
-        let [_, prepared_slots, _] = self.sizes;
-        if number < prepared_slots { Lookup::PreparedSlot(number) } else { self.place_or_done() }
-    }
-
-    fn look_further(&mut self) {
-        self.looked += 1;
-        self.lookup = self.place_or_done();
-    }
-
-    fn place_or_done(&self) -> Lookup {
-        let [_, _, places] = self.sizes;
-        if let Some(xid) = self.transaction_looked_for() {
-            return Lookup::Place((xid % places as u64) as usize);
-        }
-        let number = self.looked - self.running().len();
-        if self.has_more_than_places() && number < places {
-            Lookup::Place(number)
-        } else {
-            Lookup::Done(self.horizon.min(self.limit), self.horizon)
-        }
-    }
-
-    /// The transaction that is looked for now; `None` where places are looked at instead, or at the
-    /// end.
-    fn transaction_looked_for(&self) -> Option<u64> {
-        let running = self.running();
-        if let Some(xid) = running.get(self.looked) {
-            return Some(self.whole(*xid));
-        }
-        let xid = self.first_later() + (self.looked - running.len()) as u64;
-        (!self.has_more_than_places() && xid < self.next).then_some(xid)
-    }
-
-    /// Returns whether more transactions are later than there are places: then each place is looked
-    /// at once.
-    fn has_more_than_places(&self) -> bool {
-        let [_, _, places] = self.sizes;
-        self.next - self.first_later() > places as u64
     }
 
     /// The first transaction ID that is later than all that the snapshot sees.

@@ -1,7 +1,49 @@
 //! Tests of places, and of a reader that finds transactions in them.
 
 use proptest::prelude::*;
-use snowflake_core::horizon::{Anonymous, Before, Found, Lookup, NO_ID, Place, Reader, Snapshot};
+use snowflake_core::horizon::{
+    Anonymous, Before, Found, Memory, NO_ID, Place, Reader, Sizes, Snapshot, TooOld,
+};
+
+/// Memory in which nothing changes while a reader looks at it.
+struct Still {
+    next_xid: u64,
+    prepared_slots: Vec<(u64, i64)>,
+    places: Vec<Place>,
+    /// How often a place was looked at.
+    looked: usize,
+}
+
+impl Memory for Still {
+    fn last(&mut self) -> i64 {
+        5000
+    }
+
+    fn slot(&mut self, _: usize) -> i64 {
+        NO_ID
+    }
+
+    fn next_xid(&mut self) -> u64 {
+        self.next_xid
+    }
+
+    fn anonymous(&mut self) -> Anonymous {
+        Anonymous::default()
+    }
+
+    fn prepared_slot(&mut self, number: usize) -> (u64, i64) {
+        self.prepared_slots[number]
+    }
+
+    fn place(&mut self, number: usize) -> Place {
+        self.looked += 1;
+        self.places[number]
+    }
+
+    fn has_ended(&mut self, half: u32) -> bool {
+        !self.prepared_slots.iter().any(|(xid, _)| *xid as u32 == half)
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -37,42 +79,33 @@ proptest! {
         let xid = |number: usize| base + number as u64;
         let first = |number: usize| 1000 - number as i64;
         let all = seen.len() + later;
-        let running: Vec<u32> = (0..seen.len()).filter(|n| !seen[*n]).map(|n| xid(n) as u32).collect();
+        let running = (0..seen.len()).filter(|n| !seen[*n]);
+        let running: Vec<u32> = running.map(|n| xid(n) as u32).collect();
         let snapshot = Snapshot { running: &running[..], later: xid(seen.len()) as u32 };
-        let mut memory = vec![Place::EMPTY; places];
         let (prepared, others): (Vec<_>, Vec<_>) = (0..all).partition(|n| prepared[*n]);
         let mut prepared_slots: Vec<_> = prepared.iter().map(|n| (xid(*n), first(*n))).collect();
         prepared_slots.push((0, 1));
+        let sizes = Sizes { slots: 1, prepared_slots: prepared_slots.len(), places };
+        let places = vec![Place::EMPTY; places];
+        let mut memory = Still { next_xid: xid(all), prepared_slots, places, looked: 0 };
         for number in others {
-            memory[(xid(number) % places as u64) as usize].put(xid(number), first(number));
+            let place = (xid(number) % sizes.places as u64) as usize;
+            memory.places[place].put(xid(number), first(number));
         }
-        let mut reader = Reader::new(snapshot, Before::default(), 1, prepared_slots.len(), places);
-        let mut looked = 0;
+        let mut reader = Reader::new(snapshot, Before::default(), sizes);
         let result = loop {
-            match reader.lookup() {
-                Lookup::Last => reader.last(5000),
-                Lookup::Slot(_) => reader.slot(NO_ID),
-                Lookup::Next => reader.next(xid(all)),
-                Lookup::Anonymous => reader.anonymous(Anonymous::default()),
-                Lookup::PreparedSlot(number) => reader.prepared_slot(prepared_slots[number].0, prepared_slots[number].1),
-                Lookup::Place(number) => {
-                    looked += 1;
-                    reader.place(&memory[number]);
-                }
-                Lookup::Ended(half) => {
-                    reader.ended(!prepared.iter().any(|n| xid(*n) as u32 == half));
-                }
-                Lookup::Done(horizon, _) => break Some(horizon),
-                Lookup::TooOld => break None,
+            if let Some(result) = reader.look(&mut memory) {
+                break result;
             }
         };
-        prop_assert!(looked <= running.len() + places.min(later));
-        let unseen: Vec<i64> = (0..all).filter(|n| *n >= seen.len() || !seen[*n]).map(first).collect();
+        prop_assert!(memory.looked <= running.len() + sizes.places.min(later));
+        let unseen = (0..all).filter(|n| *n >= seen.len() || !seen[*n]);
+        let least = unseen.map(first).min();
         match result {
-            Some(horizon) => {
-                prop_assert_eq!(horizon, unseen.iter().min().map_or(5000, |least| least - 1));
+            Ok(horizon) => {
+                prop_assert_eq!(horizon.of_snapshot, least.map_or(5000, |least| least - 1));
             }
-            None => prop_assert!(all > places, "nothing was taken from any place"),
+            Err(TooOld) => prop_assert!(all > sizes.places, "nothing was taken from any place"),
         }
     }
 }

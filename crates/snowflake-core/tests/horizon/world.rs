@@ -1,7 +1,7 @@
 //! The events that can happen between sessions and a reader, and the invariants.
 
 use snowflake_core::horizon::{
-    Act, Anonymous, Before, Event, Lookup, NO_ID, Place, Reader, Snapshot,
+    Act, Anonymous, Before, Event, Horizon, Memory, NO_ID, Place, Reader, Sizes, Snapshot, TooOld,
 };
 use stateright::{Model, Property};
 
@@ -282,8 +282,12 @@ impl Model for Bounds {
                     (running, later) = (Vec::new(), world.next as u32);
                 }
                 let snapshot = Snapshot { running, later };
-                let sizes = [world.sessions.len(), world.prepared_slots.len(), world.places.len()];
-                let reader = Reader::new(snapshot, world.before, sizes[0], sizes[1], sizes[2]);
+                let sizes = Sizes {
+                    slots: world.sessions.len(),
+                    prepared_slots: world.prepared_slots.len(),
+                    places: world.places.len(),
+                };
+                let reader = Reader::new(snapshot, world.before, sizes);
                 let saw = world.visible.iter().map(|row| row.xid).collect();
                 world.reader = Some(Reading { reader, saw, anonymous: world.anonymous });
                 world.readings += 1;
@@ -408,42 +412,72 @@ impl World {
     }
 
     fn read(&mut self, bounds: Bounds) {
-        let design = bounds.design;
-        let Some(Reading { reader, saw, anonymous }) = &mut self.reader else { return };
-        let last_at_the_end = design == Design::LastReadAfterTheSlots;
-        match reader.lookup() {
-            Lookup::Last if last_at_the_end => reader.last(NO_ID),
-            Lookup::Last => reader.last(self.last),
-            Lookup::Slot(number) => reader.slot(self.sessions[number].slot),
-            Lookup::Next => reader.next(self.next),
-            Lookup::Anonymous => reader.anonymous(match design {
-                Design::AnonymousReadBeforeTheSlots => *anonymous,
-                _ => self.anonymous,
-            }),
-            Lookup::PreparedSlot(number) => {
-                reader.prepared_slot(
-                    self.prepared_slots[number].xid,
-                    self.prepared_slots[number].first,
-                );
-            }
-            Lookup::Place(number) => reader.place(&self.places[number]),
-            Lookup::Ended(xid) => reader.ended(!self.running.contains(&u64::from(xid))),
-            Lookup::Done(horizon, later) => {
-                let horizon = if last_at_the_end { horizon.min(self.last) } else { horizon };
+        let Some(mut reading) = self.reader.take() else { return };
+        let memory = &mut Seen { world: self, bounds, anonymous: reading.anonymous };
+        match reading.reader.look(memory) {
+            None => self.reader = Some(reading),
+            Some(Ok(Horizon { mut of_snapshot, of_later })) => {
+                if bounds.design == Design::LastReadAfterTheSlots {
+                    of_snapshot = of_snapshot.min(self.last);
+                }
                 let before = self.found.take().map_or(0, |(before, _)| before);
-                self.broken |= horizon < before;
-                self.found = Some((horizon, std::mem::take(saw)));
-                self.reader = None;
+                self.broken |= of_snapshot < before;
+                self.found = Some((of_snapshot, reading.saw));
                 if bounds.elsewhere {
-                    self.horizon = self.horizon.max(later);
+                    self.horizon = self.horizon.max(of_later);
                     self.rest();
                 }
             }
-            Lookup::TooOld => self.reader = None,
+            Some(Err(TooOld)) => {}
         }
     }
 
     fn rest(&mut self) {
         self.before = Before { count: self.anonymous.count, horizon: self.horizon };
+    }
+}
+
+/// The memory, as a reader of the design sees it.
+struct Seen<'a> {
+    world: &'a World,
+    bounds: Bounds,
+    /// What had ended before the reader began.
+    anonymous: Anonymous,
+}
+
+impl Memory for Seen<'_> {
+    fn last(&mut self) -> i64 {
+        match self.bounds.design {
+            Design::LastReadAfterTheSlots => NO_ID,
+            _ => self.world.last,
+        }
+    }
+
+    fn slot(&mut self, number: usize) -> i64 {
+        self.world.sessions[number].slot
+    }
+
+    fn next_xid(&mut self) -> u64 {
+        self.world.next
+    }
+
+    fn anonymous(&mut self) -> Anonymous {
+        match self.bounds.design {
+            Design::AnonymousReadBeforeTheSlots => self.anonymous,
+            _ => self.world.anonymous,
+        }
+    }
+
+    fn prepared_slot(&mut self, number: usize) -> (u64, i64) {
+        let Row { xid, first } = self.world.prepared_slots[number];
+        (xid, first)
+    }
+
+    fn place(&mut self, number: usize) -> Place {
+        self.world.places[number]
+    }
+
+    fn has_ended(&mut self, xid: u32) -> bool {
+        !self.world.running.contains(&u64::from(xid))
     }
 }
