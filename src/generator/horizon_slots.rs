@@ -54,6 +54,10 @@ struct Locked<T> {
 }
 
 impl<T: Copy> Locked<T> {
+    fn new(value: T) -> Locked<T> {
+        Locked { lock: SpinLock::new(), value: UnsafeCell::new(value) }
+    }
+
     fn with<R>(&self, act: impl FnOnce(&mut T) -> R) -> R {
         self.lock.lock();
         // SAFETY: the lock is held, so nobody else has a reference.
@@ -96,7 +100,7 @@ static OWN: AtomicPtr<Slot> = AtomicPtr::new((&raw const UNKNOWN).cast_mut());
 /// Stands for the slot until the process takes its first ID.
 static UNKNOWN: Slot = Slot::clear();
 
-/// The number of transactions of this process that have ended.
+/// What [`ended`] returns. Memory of one process.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// [`Before::count`] and [`Before::horizon`]. Memory of one process.
@@ -127,12 +131,12 @@ fn sizes() -> [usize; 2] {
 /// Where the slots begin, in bytes.
 const SLOTS_AT: usize = size_of::<Header>().next_multiple_of(align_of::<Slot>());
 
-/// Where the slots, the prepared slots and the places begin, and where the memory ends, in bytes.
-fn offsets() -> [usize; 4] {
+/// Where the prepared slots and the places begin, and where the memory ends, in bytes.
+fn offsets() -> [usize; 3] {
     let [slots, prepared_slots] = sizes();
     let prepared_slots_at = SLOTS_AT + slots * size_of::<Slot>();
     let places_at = prepared_slots_at + prepared_slots * size_of::<Locked<PreparedSlot>>();
-    [SLOTS_AT, prepared_slots_at, places_at, places_at + PLACES * size_of::<Locked<Place>>()]
+    [prepared_slots_at, places_at, places_at + PLACES * size_of::<Locked<Place>>()]
 }
 
 #[pg_guard]
@@ -141,9 +145,10 @@ unsafe extern "C-unwind" fn request() {
         // SAFETY: what PostgreSQL would have called.
         unsafe { pg_sys::submodules::ffi::pg_guard_ffi_boundary(|| next()) };
     }
+    let [.., end] = offsets();
     // The memory that PostgreSQL gives out begins at a multiple of 128 bytes at least.
     // SAFETY: called where memory is asked for.
-    unsafe { pg_sys::RequestAddinShmemSpace(offsets()[3]) };
+    unsafe { pg_sys::RequestAddinShmemSpace(end) };
 }
 
 #[pg_guard]
@@ -160,27 +165,30 @@ unsafe extern "C-unwind" fn create() {
         pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
         let mut found = false;
         let name = c"snowflake_horizon".as_ptr();
-        let begin = pg_sys::ShmemInitStruct(name, offsets()[3], &mut found).cast::<Header>();
+        let [prepared_slots_at, places_at, end] = offsets();
+        let begin = pg_sys::ShmemInitStruct(name, end, &mut found).cast::<Header>();
         MEMORY.store(begin, Relaxed);
         if !found {
             let [slots, prepared_slots] = sizes();
-            let [slots_at, prepared_slots_at, places_at, _] = offsets();
             begin.write(Header {
                 settled: AtomicBool::new(false),
                 anonymous: [AtomicU64::new(0), AtomicU64::new(0)],
                 horizon: AtomicI64::new(0),
             });
-            fill(begin, slots_at, slots, Slot::clear);
-            fill(begin, prepared_slots_at, prepared_slots, || new(PreparedSlot::default()));
-            fill(begin, places_at, PLACES, || new(Place::EMPTY));
+            fill(begin, SLOTS_AT, slots, Slot::clear);
+            let free = || Locked::new(PreparedSlot::default());
+            fill(begin, prepared_slots_at, prepared_slots, free);
+            fill(begin, places_at, PLACES, || Locked::new(Place::EMPTY));
         }
         pg_sys::LWLockRelease(lock);
     }
 }
 
+/// Writes so many values into the memory, from this offset on.
+///
 /// # Safety
 ///
-/// So many values fit behind the beginning of the memory, which nobody else uses yet.
+/// They fit there, and nobody else uses the memory yet.
 unsafe fn fill<T>(begin: *mut Header, offset: usize, count: usize, value: impl Fn() -> T) {
     for number in 0..count {
         // SAFETY: see above.
@@ -188,11 +196,7 @@ unsafe fn fill<T>(begin: *mut Header, offset: usize, count: usize, value: impl F
     }
 }
 
-fn new<T>(value: T) -> Locked<T> {
-    Locked { lock: SpinLock::new(), value: UnsafeCell::new(value) }
-}
-
-/// A part of the memory. The library must have been preloaded.
+/// So many values of the memory, from this offset on. The library must have been preloaded.
 fn part<T>(offset: usize, count: usize) -> &'static [T] {
     // SAFETY: written when the server started; what is shared is atomic, or behind a lock.
     unsafe {
@@ -203,15 +207,15 @@ fn part<T>(offset: usize, count: usize) -> &'static [T] {
 
 /// The slot of each process, by its number. The library must have been preloaded.
 pub fn slots() -> &'static [Slot] {
-    part(offsets()[0], sizes()[0])
+    part(SLOTS_AT, sizes()[0])
 }
 
 fn prepared_slots() -> &'static [Locked<PreparedSlot>] {
-    part(offsets()[1], sizes()[1])
+    part(offsets()[0], prepared_slot_count())
 }
 
 fn places() -> &'static [Locked<Place>] {
-    part(offsets()[2], PLACES)
+    part(offsets()[1], PLACES)
 }
 
 /// Returns the number of prepared slots. The library must have been preloaded.
@@ -265,8 +269,8 @@ pub fn claim(id: i64, now: Timestamp) {
     }
 }
 
-/// The first ID of a transaction. A smaller one follows only after the floor was lowered by force,
-/// or while `snowflake.reuse_window` is on.
+/// As [`claim`], where the ID is the first of the transaction, or smaller than that. A smaller one
+/// follows only after the floor was lowered by force, or while `snowflake.reuse_window` is on.
 #[cold]
 #[inline(never)]
 fn claim_first(id: i64, now: Timestamp) {
@@ -359,6 +363,7 @@ extern "C-unwind" fn count() {
     count.fetch_add(1, AcqRel);
 }
 
+/// Puts the transaction of this process into its place, if the place wants it.
 fn put(first: i64) {
     let xid = own_xid();
     if xid != 0 {
