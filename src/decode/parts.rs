@@ -162,9 +162,6 @@ struct SnowflakeParts {
 // The type is created by sql/types.sql, before every function.
 impl_sql_translatable!(SnowflakeParts, "snowflake_parts");
 
-/// More than snowflake_parts has, with some that were dropped.
-const MOST_COLUMNS: usize = 32;
-
 /// The types of the columns of snowflake_parts.
 const TYPES: [pg_sys::Oid; 5] =
     [pg_sys::INT8OID, pg_sys::TIMESTAMPTZOID, pg_sys::INT4OID, pg_sys::INT4OID, pg_sys::INT4OID];
@@ -173,8 +170,7 @@ const TYPES: [pg_sys::Oid; 5] =
 unsafe impl BoxRet for SnowflakeParts {
     unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
         // SAFETY: PostgreSQL says what the call returns. If it is a row, there is a descriptor,
-        // which is ours. The arrays have at least as many elements as it has columns, and their
-        // values have the types of the columns.
+        // which is ours. There are as many values as it has columns, and of their types.
         unsafe {
             let mut descriptor = ptr::null_mut();
             pg_sys::get_call_result_type(fcinfo.as_mut_ptr(), ptr::null_mut(), &raw mut descriptor);
@@ -193,9 +189,9 @@ unsafe impl BoxRet for SnowflakeParts {
 }
 
 impl SnowflakeParts {
-    /// The values of these columns, and which of them are NULL. An error where they are not those
-    /// of [`TYPES`], in this order, since ALTER TYPE can change them.
-    fn row(self, columns: &PgTupleDesc) -> ([pg_sys::Datum; MOST_COLUMNS], [bool; MOST_COLUMNS]) {
+    /// The values of these columns, and which of them are NULL: those that ALTER TYPE has dropped,
+    /// which are still there. An error where the others are not of [`TYPES`], in this order.
+    fn row(self, columns: &PgTupleDesc) -> (Vec<pg_sys::Datum>, Vec<bool>) {
         let Parts { timestamp, datacenter_id, worker_id, sequence } = self.parts;
         let own = [
             pg_sys::Datum::from(self.id),
@@ -204,26 +200,20 @@ impl SnowflakeParts {
             pg_sys::Datum::from(worker_id as i32),
             pg_sys::Datum::from(sequence as i32),
         ];
-        if columns.len() > MOST_COLUMNS {
-            Error::PartsType.raise();
-        }
-        // An attribute that ALTER TYPE has dropped is still a column, and NULL.
-        let mut values = [pg_sys::Datum::null(); MOST_COLUMNS];
-        let mut nulls = [true; MOST_COLUMNS];
         let mut own = own.into_iter().zip(TYPES);
-        let kept = columns.iter().enumerate().filter(|(_, column)| !column.attisdropped);
-        for (number, column) in kept {
+        let row = columns.iter().map(|column| {
+            if column.attisdropped {
+                return (pg_sys::Datum::null(), true);
+            }
             match own.next() {
-                Some((value, of)) if of == column.atttypid => {
-                    values[number] = value;
-                    nulls[number] = false;
-                }
+                Some((value, of)) if of == column.atttypid => (value, false),
                 _ => Error::PartsType.raise(),
             }
-        }
+        });
+        let row = row.unzip();
         if own.next().is_some() {
             Error::PartsType.raise();
         }
-        (values, nulls)
+        row
     }
 }
