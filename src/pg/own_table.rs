@@ -55,10 +55,20 @@ const IS_SAME: &str = "
     WHERE c.oid = $1 AND format('%I.%I', n.nspname, c.relname) = $2 AND c.relowner = $3";
 
 /// Code of the table `$1` that would run when it is written, and tables that would be written with
-/// it; or NULL. The extension's trigger `guard` is left out: it is fired BEFORE INSERT FOR EACH ROW
-/// (7), and its function is a member of the extension in C, which only superusers create.
+/// it; or NULL. The extension's trigger `guard`, which is fired BEFORE INSERT FOR EACH ROW (7), is
+/// left out.
 const OTHERS_CODE: &str = "
     WITH
+    -- a row: a function of a guard, of the extension that has the table. It is in C, and only
+    -- superusers create such functions.
+    guards (function) AS (
+        SELECT p.oid FROM pg_depend AS own
+        JOIN pg_depend AS member USING (refclassid, refobjid, deptype)
+        JOIN pg_proc AS p ON p.oid = member.objid AND p.proname ^@ 'snowflake_guard_'
+        JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
+        WHERE own.classid = 'pg_class'::regclass AND own.objid = $1 AND own.deptype = 'e'
+          AND member.classid = 'pg_proc'::regclass
+    ),
     -- a row: an object that is made for the table, and may call functions
     parts (class, object) AS (
         SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = $1
@@ -69,25 +79,21 @@ const OTHERS_CODE: &str = "
     -- a row: code or a table of others
     found (description) AS (
         SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0) FROM pg_trigger AS t
-        WHERE t.tgrelid = $1 AND NOT (t.tgname = 'guard' AND t.tgtype = 7 AND EXISTS (
-            SELECT FROM pg_depend AS guard
-            JOIN pg_proc AS p ON p.oid = guard.objid AND p.proname ^@ 'snowflake_guard_'
-            JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'c'
-            JOIN pg_depend AS own USING (refclassid, refobjid)
-            WHERE guard.classid = 'pg_proc'::regclass AND guard.objid = t.tgfoid AND guard.deptype = 'e'
-              AND own.classid = 'pg_class'::regclass AND own.objid = $1 AND own.deptype = 'e'))
+        WHERE tgrelid = $1 AND NOT (tgname = 'guard' AND tgtype = 7 AND tgfoid IN (TABLE guards))
         UNION ALL
-        SELECT pg_describe_object('pg_rewrite'::regclass, oid, 0) FROM pg_rewrite WHERE ev_class = $1
+        SELECT pg_describe_object('pg_rewrite'::regclass, oid, 0) FROM pg_rewrite
+        WHERE ev_class = $1
         UNION ALL
         SELECT pg_describe_object('pg_policy'::regclass, oid, 0) FROM pg_policy WHERE polrelid = $1
         UNION ALL
-        SELECT pg_describe_object('pg_class'::regclass, inhrelid, 0) FROM pg_inherits WHERE inhparent = $1
+        SELECT pg_describe_object('pg_class'::regclass, inhrelid, 0) FROM pg_inherits
+        WHERE inhparent = $1
         UNION ALL
-        -- Parts that depend on anything that initdb did not create: what it created has smaller OIDs.
+        -- Parts that depend on anything that initdb did not create: its objects have smaller OIDs.
         SELECT pg_describe_object(d.classid, d.objid, 0) FROM parts
         JOIN pg_depend AS d ON d.classid = class AND d.objid = object
         WHERE d.refobjid >= 16384 AND d.refobjid <> $1
-          AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM parts)
+          AND (d.refclassid, d.refobjid) NOT IN (TABLE parts)
     )
     SELECT string_agg(DISTINCT description, ', ' ORDER BY description) FROM found";
 
