@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
+use std::fmt::{self, Display, Formatter};
 
 use crate::pg::encoding::encode;
 use crate::pg::library_function::LibraryFunction;
@@ -29,7 +30,7 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::O
     for (table, column) in created {
         tables.entry(table.to_u32()).or_default().push(column);
     }
-    let (mut adopted, mut left) = (Vec::new(), Vec::new());
+    let (mut adopted, mut left, mut has_other_types) = (Vec::new(), Vec::new(), false);
     let mut function = None;
     for (oid, added) in tables {
         let table = pg_sys::Oid::from(oid);
@@ -42,9 +43,10 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::O
             continue;
         }
         attempt("the new keys of a table could not be looked at", || {
-            for (number, reason) in keys(table, &new, !added.contains(&0)) {
-                if let Some(reason) = reason {
+            for (number, key) in keys(table, &new, !added.contains(&0)) {
+                if let Err(reason) = key {
                     let (column, name) = (column_name(table, number), relation_name(table));
+                    has_other_types |= matches!(reason, Reason::Type(_));
                     left.push(format!("Column {column} of table {name}: {reason}."));
                 } else if let Some(function) = function.get_or_insert_with(ready) {
                     convert(table, number, function)?;
@@ -57,19 +59,33 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::O
     if left.is_empty() {
         return adopted;
     }
-    let detail = left.join("\n");
-    let hint = if detail.contains(OF_TYPE) {
+    let hint = if has_other_types {
         "Declare keys as bigint, or execute what snowflake_conversion() prints for the schema when \
          its migrations have run."
     } else {
         "If such a key is to take snowflake IDs, execute what snowflake_conversion() prints for it."
     };
     let notice = report::message("not all new keys were converted to snowflake IDs");
-    report::send(notice.set_detail(detail).set_hint(hint), PgLogLevel::NOTICE);
+    report::send(notice.set_detail(left.join("\n")).set_hint(hint), PgLogLevel::NOTICE);
     adopted
 }
 
-const OF_TYPE: &str = "it is of type ";
+/// The reason for which a key keeps taking values of its sequence.
+#[derive(Clone)]
+enum Reason {
+    /// It is of this type, and not bigint.
+    Type(String),
+    Other(&'static str),
+}
+
+impl Display for Reason {
+    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
+        match self {
+            Reason::Type(name) => write!(formatter, "it is of type {name}"),
+            Reason::Other(reason) => formatter.write_str(reason),
+        }
+    }
+}
 
 /// The function whose values the keys take, if the server can issue IDs. Otherwise, a warning says
 /// what is missing: the setting asks for what cannot be done.
@@ -135,18 +151,21 @@ fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
     }
 }
 
-/// Those of these columns of a table that take values of a sequence, each with the reason why it
-/// stays as it is, if it does.
-fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Option<String>)> {
+/// Those of these columns of a table that take values of a sequence, each with an error if it has to
+/// stay as it is.
+fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Result<(), Reason>)> {
     let table = Table::open(oid);
-    let occupied = (are_added && has_rows(oid)).then(|| "the table has had rows".to_owned());
-    let of = |number: &i16| Some((*number, key(&table, *number)?.or(occupied.clone())));
+    let has_rows = are_added && has_rows(oid);
+    let unless_occupied = |()| match has_rows {
+        true => Err(Reason::Other("the table has had rows")),
+        false => Ok(()),
+    };
+    let of = |number: &i16| Some((*number, key(&table, *number)?.and_then(unless_occupied)));
     numbers.iter().filter_map(of).collect()
 }
 
-/// Returns the reason for which a column stays as it is, if it does; `None` if it takes no values
-/// of a sequence.
-fn key(table: &Table, number: i16) -> Option<Option<String>> {
+/// Returns whether a column can take IDs; `None` if it takes no values of a sequence.
+fn key(table: &Table, number: i16) -> Option<Result<(), Reason>> {
     let descriptor = table.relation.tuple_desc();
     let column = descriptor.get(number as usize - 1)?;
     let (of, source) = (column.atttypid, Source::of(table, number, None));
@@ -158,7 +177,7 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
         return None;
     }
     if of != pg_sys::INT8OID {
-        return Some(Some(format!("{OF_TYPE}{}", type_name(of))));
+        return Some(Err(Reason::Type(type_name(of))));
     }
     let (defaults, checks) = table.defaults_and_checks();
     let others = defaults.into_iter().filter(|(column, _)| *column != number);
@@ -189,9 +208,9 @@ fn key(table: &Table, number: i16) -> Option<Option<String>> {
         {
             "something computes with it"
         }
-        _ => return Some(None),
+        _ => return Some(Ok(())),
     };
-    Some(Some(reason.into()))
+    Some(Err(Reason::Other(reason)))
 }
 
 /// Returns whether a column is inherited by a table, not a partition, that takes other values. A

@@ -39,7 +39,8 @@ pub struct Adoption {
     /// its own, the number of a column or 0, and the type that a column had before it was altered,
     /// or 0.
     created: *mut pg_sys::List,
-    /// The hint if the statement is about an identity column that has a default now; or NULL.
+    /// The hint for an error, if the statement is about an identity column that has a default now; or
+    /// NULL.
     hint: *const c_char,
 }
 
@@ -61,8 +62,8 @@ pub fn init(innermost: Innermost) {
 }
 
 /// Begins a utility statement. What is part of another one, such as the elements of CREATE SCHEMA,
-/// belongs to that. What a function does with the rights of its owner is none of the caller's
-/// business, nor is what belongs to an extension, a restore in place, or a replica.
+/// belongs to that. Nothing is adopted that a function creates with the rights of its owner, that
+/// belongs to an extension, or that pg_upgrade or a replica creates.
 ///
 /// # Safety
 ///
@@ -208,26 +209,27 @@ pub extern "C-unwind" fn end(adoption: Adoption) {
         pg_sys::CommandCounterIncrement();
         PgList::<pg_sys::Oid>::from_pg(adoption.created).iter_oid().collect()
     };
-    let (created, _) = oids.as_chunks::<4>();
-    let in_catalog = |catalog| created.iter().filter(move |[class, ..]| *class == catalog);
-    let constraints =
-        in_catalog(pg_sys::ConstraintRelationId).map(|[_, constraint, ..]| *constraint);
-    let columns = in_catalog(pg_sys::RelationRelationId)
-        .map(|[_, table, number, before]| (*table, number.to_u32() as i16, *before));
-    // SAFETY: looks for a column by its number.
-    let has_type = |table, number, of| of == unsafe { pg_sys::get_atttype(table, number) };
-    let is_new_or_retyped = |&(table, number, before): &(_, _, pg_sys::Oid)| {
-        before == pg_sys::InvalidOid || !has_type(table, number, before)
-    };
-    let columns = columns.filter(is_new_or_retyped);
+    let (mut columns, mut constraints) = (Vec::new(), Vec::new());
+    for &[class, object, number, before] in oids.as_chunks::<4>().0 {
+        let number = number.to_u32() as i16;
+        // SAFETY: looks for a column by its number.
+        let has_type = |of| of == unsafe { pg_sys::get_atttype(object, number) };
+        if class == pg_sys::ConstraintRelationId {
+            constraints.push(object);
+        } else if before == pg_sys::InvalidOid || !has_type(before) {
+            columns.push((object, number, before));
+        }
+    }
     // A dump adds the primary key of a table last, and its keys stay what they were. What pg_dump
     // writes begins with this setting.
     // SAFETY: reads a variable of this process.
     let is_restore = unsafe { !pg_sys::check_function_bodies };
-    let of_keys = constraints.clone().filter(|_| !is_restore).flat_map(convert::of_new_primary_key);
-    // A key that was bigint before is none that is new.
-    let may_be_keys = columns.clone().filter(|(.., before)| *before != pg_sys::INT8OID);
-    let may_be_keys = may_be_keys.map(|(table, number, _)| (table, number));
+    let of_keys = constraints.iter().filter(|_| !is_restore);
+    let of_keys = of_keys.flat_map(|constraint| convert::of_new_primary_key(*constraint));
+    // A column that was bigint before is no new key.
+    let may_be_keys = columns.iter().filter(|(.., before)| *before != pg_sys::INT8OID);
+    let may_be_keys = may_be_keys.map(|(table, number, _)| (*table, *number));
     let adopted = convert::adopt(may_be_keys.chain(of_keys));
-    narrow::warn(columns.map(|(table, number, _)| (table, number)), constraints, &adopted);
+    let columns = columns.iter().map(|(table, number, _)| (*table, *number));
+    narrow::warn(columns, constraints.iter().copied(), &adopted);
 }
