@@ -49,17 +49,18 @@ impl LogEntry {
             Notice::SteppedAhead(jump) => LogEntry::SteppedAhead(jump),
             Notice::Began { record: recorded, start, ahead_of_upstream } => {
                 let began = Began { recorded, issuer: *issuer, start, ahead_of_upstream };
-                if began.changes().is_empty() {
-                    return None;
-                }
-                LogEntry::Began(Box::new(began))
+                return (!began.changes().is_empty()).then(|| LogEntry::Began(Box::new(began)));
             }
         })
     }
 
     /// Writes it to the server's log.
     pub fn log(self) {
-        report::log(match self {
+        report::log(self.report());
+    }
+
+    fn report(self) -> ErrorReport {
+        match self {
             LogEntry::Began(began) => began.report(),
             LogEntry::Created { after } => {
                 let report = report::message(format!(
@@ -91,11 +92,11 @@ impl LogEntry {
             }),
             LogEntry::SteppedAhead(jump) => report::message(jumped(jump))
                 .set_detail("Snowflake IDs follow it, and will not go back if it does."),
-        });
+        }
     }
 }
 
-/// A first ID that is not simply the next one of the same server.
+/// A first ID since the server started, where something has changed since the last record.
 #[derive(Clone, Copy, Debug)]
 pub struct Began {
     recorded: Record,
@@ -130,7 +131,7 @@ impl Began {
         format!("IDs start after {after}: the floor is {floor}, and the margin {margin}.{told}")
     }
 
-    /// Describes the clock as against that of the server that this one followed, if there is one.
+    /// Compares the clock with that of the server that this one followed, if there is one.
     fn about_clock(&self) -> String {
         let differs = |by: Span, from: &str| {
             let by = time::interval(by);
@@ -154,7 +155,7 @@ impl Began {
         }
     }
 
-    /// Describes the changes, from what to what. Empty if there is none: then nothing is logged.
+    /// Describes what has changed, from what to what; empty if nothing has.
     fn changes(&self) -> String {
         let Issuer { timeline, writer, .. } = self.issuer;
         let mut changes = Vec::new();
