@@ -54,7 +54,7 @@ impl Report for Error {
         match self {
             Error::Promise(error) => error.report(),
             Error::Parts(PartsError::Negative(id)) => {
-                report::new(ERRCODE_INVALID_PARAMETER_VALUE, "a snowflake ID is never negative")
+                report::invalid("a snowflake ID is never negative")
                     .set_detail(format!("The value is {id}."))
             }
             Error::Parts(error) => {
@@ -76,8 +76,7 @@ impl Report for Error {
                 display_timestamptz(last)
             ))
             .set_hint("The epoch says where the field begins."),
-            Error::GivenLayout(problem) => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::GivenLayout(problem) => report::invalid(
                 "epoch, datacenter_bits, worker_bits and sequence_bits are not a valid combination",
             )
             .set_detail(format!("The value is not valid: {problem}.")),

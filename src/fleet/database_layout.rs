@@ -2,7 +2,7 @@
 //! another layout refuses that row, and so the restore.
 
 use crate::pg::own_table::{OwnTable, Untrusted};
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport};
 use crate::pg::spi::{self, Argument};
 use crate::pg::time::display_timestamptz;
 use pgrx::prelude::*;
@@ -25,12 +25,12 @@ fn snowflake_guard_layout(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
 }
 
 /// Returns whether the row is to be stored.
-fn passes(trigger: &PgTrigger) -> Result<bool, OtherLayout> {
+fn passes(trigger: &PgTrigger) -> Result<bool, ErrorReport> {
     let server = NamedLayout::from(settings::fixed().layout);
     match in_row(trigger) {
         // The NOT NULL constraints of the table raise the error.
         None => Ok(true),
-        Some(dump) if dump != server => Err(OtherLayout { dump, server }),
+        Some(dump) if dump != server => Err(other_layout(dump, server)),
         Some(_) => {
             let table = table(trigger.trigger().tgfoid);
             Ok(table.is_none_or(|table| is_empty(&table)))
@@ -128,30 +128,18 @@ fn arguments(layout: NamedLayout) -> [Argument; 4] {
     [(Some(layout.epoch.into()), pg_sys::TIMESTAMPTZOID), datacenter, worker, sequence]
 }
 
-/// The row names another layout than the server's.
-#[derive(Debug)]
-struct OtherLayout {
-    dump: NamedLayout,
-    server: NamedLayout,
-}
-
-impl Report for OtherLayout {
-    fn report(self) -> ErrorReport {
-        let OtherLayout { dump, server } = self;
-        let [datacenter, worker, sequence] = dump.widths;
-        let epoch = display_timestamptz(dump.epoch);
-        report::new(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            "the dump is of a server with another snowflake.epoch or other widths",
-        )
+/// The error for a row that names another layout than the server's.
+fn other_layout(dump: NamedLayout, server: NamedLayout) -> ErrorReport {
+    let [datacenter, worker, sequence] = dump.widths;
+    let epoch = display_timestamptz(dump.epoch);
+    report::not_ready("the dump is of a server with another snowflake.epoch or other widths")
         .set_detail(format!(
-            "The dump: {dump} for datacenter, worker and sequence. This server: {server}. \
-             Restored here, its IDs would give other times and parts."
+            "The dump: {dump} for datacenter, worker and sequence. This server: {server}. Restored \
+             here, its IDs would give other times and parts."
         ))
         .set_hint(format!(
-            "Restore it on a server with snowflake.epoch = '{epoch}', \
-             snowflake.datacenter_bits = {datacenter}, snowflake.worker_bits = {worker} \
-             and snowflake.sequence_bits = {sequence}."
+            "Restore it on a server with snowflake.epoch = '{epoch}', snowflake.datacenter_bits = \
+             {datacenter}, snowflake.worker_bits = {worker} and snowflake.sequence_bits = \
+             {sequence}."
         ))
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::pg::report::{self, OnceAMinute, OrRaise, Report};
+use crate::pg::report::{self, ErrorReport, OnceAMinute, OrRaise};
 use crate::pg::trigger;
 use pgrx::prelude::*;
 
@@ -27,9 +27,6 @@ pub struct Guard {
     logged: Mutex<OnceAMinute>,
 }
 
-/// The trigger is not fired BEFORE INSERT FOR EACH ROW.
-struct WrongEvent(&'static str);
-
 impl Guard {
     pub const fn new(function: &'static str, table: &'static str) -> Guard {
         Guard { function, table, logged: Mutex::new(OnceAMinute::NEVER) }
@@ -37,18 +34,24 @@ impl Guard {
 
     /// Returns the result of the trigger: the row, or nothing if it is to be dropped, as `passes`
     /// says. 39P01 unless the trigger is fired BEFORE INSERT FOR EACH ROW.
-    pub fn row<E: Report>(
+    pub fn row(
         &self,
         fcinfo: pg_sys::FunctionCallInfo,
-        passes: impl FnOnce(&PgTrigger) -> Result<bool, E>,
+        passes: impl FnOnce(&PgTrigger) -> Result<bool, ErrorReport>,
     ) -> i64 {
+        let wrong_event = || {
+            report::new(
+                PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                format!("{}() must be fired BEFORE INSERT FOR EACH ROW", self.function),
+            )
+        };
         // SAFETY: PostgreSQL calls, as a trigger or not.
         let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
-        let trigger = trigger.map_err(|_| WrongEvent(self.function)).or_raise();
+        let trigger = trigger.map_err(|_| wrong_event()).or_raise();
         if !trigger::is_before(&trigger)
             || !trigger::is_for_rows(&trigger, &[pg_sys::TRIGGER_EVENT_INSERT])
         {
-            WrongEvent(self.function).raise();
+            wrong_event().raise();
         }
         let row = trigger::row(&trigger) as i64;
         // SAFETY: reads a variable of this process, and asks for the current user.
@@ -63,7 +66,7 @@ impl Guard {
             Ok(true) => row,
             Ok(false) => 0,
             Err(error) if is_replica => {
-                self.log(error.report().message());
+                self.log(error.message());
                 0
             }
             Err(error) => error.raise(),
@@ -87,14 +90,5 @@ impl Guard {
                      snowflake_internal out of the publication.",
                 ),
         );
-    }
-}
-
-impl Report for WrongEvent {
-    fn report(self) -> report::ErrorReport {
-        report::new(
-            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-            format!("{}() must be fired BEFORE INSERT FOR EACH ROW", self.0),
-        )
     }
 }

@@ -1,7 +1,5 @@
 //! Reasons for which there is no horizon.
 
-use pgrx::prelude::*;
-
 use super::holders::Prepared;
 use crate::pg::report::{self, ErrorReport, Report, wraps};
 use crate::promise;
@@ -28,10 +26,7 @@ wraps!(Promise(promise::Error));
 impl Report for Error {
     fn report(self) -> ErrorReport {
         let unknown = |why: &str| {
-            report::new(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("the horizon of snowflake IDs is not known {why}"),
-            )
+            report::not_ready(format!("the horizon of snowflake IDs is not known {why}"))
         };
         match self {
             Error::Promise(error) => error.report(),

@@ -1,6 +1,6 @@
 //! The end of a transaction: the slots of the horizon are told of it, and before it, a commit waits
-//! for synchronous standbys, so that an ID that a committed transaction returned is as safe as a row
-//! of that transaction, even if no row was written.
+//! for synchronous standbys, so that an ID that a committed transaction returned is as safe as a
+//! row of that transaction, even if no row was written.
 //!
 //! PostgreSQL does the same for a sequence. Its `nextval()` takes a transaction ID when it writes
 //! WAL, so that the commit waits for the synchronous standbys as `synchronous_commit` says. Here,
@@ -9,9 +9,9 @@
 //! not have it.
 //!
 //! No account is kept of who has which reservation. Instead, where there are standbys to wait for,
-//! a transaction that took an ID has a commit record. The record is newer than the reservation: whoever
-//! has it has both. What the commit waits for, and what can be canceled, is PostgreSQL's own, and
-//! stays so when standbys come and go or the setting changes.
+//! a transaction that took an ID has a commit record. The record is newer than the reservation:
+//! whoever has it has both. What the commit waits for, and what can be canceled, is PostgreSQL's
+//! own, and stays so when standbys come and go or the setting changes.
 
 use std::ffi::{CStr, c_void};
 use std::mem::size_of;

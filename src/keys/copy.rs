@@ -18,7 +18,7 @@ use std::ptr;
 
 use crate::pg::called_directly;
 use crate::pg::library_function::LibraryFunction;
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report;
 use pgrx::fcinfo::pg_getarg_datum_raw;
 use pgrx::prelude::*;
 
@@ -102,10 +102,27 @@ unsafe extern "C-unwind" fn snowflake_nextval_in_copy(
 #[pg_guard]
 extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
     if utility::innermost() == Some(Statement::AlterTable) {
-        Error::InAlterTable.raise();
+        report::not_ready("snowflake_nextval_in_copy() cannot be called in ALTER TABLE")
+        .set_detail(
+            "It is not volatile, so ALTER TABLE might give all rows one ID. Expressions that were \
+             planned during a COPY, such as the check of a domain, keep it until the session ends.",
+        )
+        .set_hint(
+            "Name snowflake_nextval() in the default, or execute the statement in a new session.",
+        )
+        .raise();
     }
     if !LibraryFunction::of(ORIGINAL).is_some_and(|original| may_execute(original.oid)) {
-        Error::MayNotExecute.raise();
+        report::new(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            "permission denied for function snowflake_nextval",
+        )
+        .set_detail(
+            "The function snowflake_nextval_in_copy takes the place of snowflake_nextval in COPY, \
+             and needs the right to execute both.",
+        )
+        .set_hint("Call snowflake_nextval() where its execution is granted.")
+        .raise();
     }
     function.fn_extra = ptr::from_mut(function).cast();
 }
@@ -124,39 +141,4 @@ fn may_execute(function: pg_sys::Oid) -> bool {
         result
     };
     result == pg_sys::AclResult::ACLCHECK_OK
-}
-
-/// Reasons for which the stand-in gives no ID.
-enum Error {
-    MayNotExecute,
-    InAlterTable,
-}
-
-impl Report for Error {
-    fn report(self) -> ErrorReport {
-        match self {
-            Error::MayNotExecute => report::new(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-                "permission denied for function snowflake_nextval",
-            )
-            .set_detail(
-                "The function snowflake_nextval_in_copy takes the place of snowflake_nextval in \
-                 COPY, and needs the right to execute both.",
-            )
-            .set_hint("Call snowflake_nextval() where its execution is granted."),
-            Error::InAlterTable => report::new(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "snowflake_nextval_in_copy() cannot be called in ALTER TABLE",
-            )
-            .set_detail(
-                "It is not volatile, so ALTER TABLE might give all rows one ID. Expressions that \
-                 were planned during a COPY, such as the check of a domain, keep it until the \
-                 session ends.",
-            )
-            .set_hint(
-                "Name snowflake_nextval() in the default, or execute the statement in a new \
-                 session.",
-            ),
-        }
-    }
 }

@@ -7,10 +7,9 @@ use pgrx::pg_sys::NodeTag::{T_CoerceToDomain, T_Const, T_FuncExpr, T_RelabelType
 use pgrx::pg_sys::SysCacheIdentifier::{PARTRELID, SEQRELID};
 use pgrx::{PgList, pg_sys};
 
-use crate::keys::table::{Dropped, Table, columns, members, node, row};
+use crate::keys::table::{Table, columns, dropped, members, node, row};
 use crate::pg::encoding::text_attribute;
 use crate::pg::library_function::LibraryFunction;
-use crate::pg::report::Report;
 
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +122,7 @@ pub fn is_plain(sequence: pg_sys::Oid) -> bool {
                 && of.seqmax == greatest
         })
     };
-    is_plain.unwrap_or_else(|| Dropped(sequence).raise())
+    is_plain.unwrap_or_else(|| dropped(sequence).raise())
 }
 
 /// Returns whether a column refers to another one by a foreign key, and so takes its values from

@@ -6,20 +6,17 @@
 
 use pgrx::prelude::*;
 
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report;
 
-/// A function that does nothing any more, and the one that replaces it.
-struct Replaced(&'static str, &'static str);
-
-impl Report for Replaced {
-    fn report(self) -> ErrorReport {
-        let Replaced(old, new) = self;
-        let message = format!("{old}() does not change tables any more");
-        report::new(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(format!(
+/// Refuses a function that does nothing any more, and names the one that replaces it.
+fn refuse(old: &str, new: &str) -> ! {
+    let message = format!("{old}() does not change tables any more");
+    report::new(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_hint(format!(
             "SELECT {new}('{{TABLE}}') prints the statements, for the owner of the table to \
              execute."
         ))
-    }
+        .raise()
 }
 
 /// 0A000: `snowflake_conversion()` replaces it.
@@ -30,7 +27,7 @@ CREATE FUNCTION snowflake_convert(relation regclass DEFAULT NULL, column_name na
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_convert() {
-    Replaced("snowflake_convert", "snowflake_conversion").raise()
+    refuse("snowflake_convert", "snowflake_conversion")
 }
 
 /// 0A000: `snowflake_reversion()` replaces it.
@@ -40,5 +37,5 @@ CREATE FUNCTION snowflake_revert(relation regclass, column_name name, dry_run bo
     LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 ")]
 fn snowflake_revert() {
-    Replaced("snowflake_revert", "snowflake_reversion").raise()
+    refuse("snowflake_revert", "snowflake_reversion")
 }

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::{iter, ptr, slice};
 
 use crate::pg::encoding::{decode, encode, text_attribute};
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport};
 use pgrx::pg_sys::SysCacheIdentifier::{INDEXRELID, RELOID};
 use pgrx::prelude::*;
 use pgrx::{PgList, PgRelation};
@@ -161,20 +161,16 @@ pub fn relation_name(relation: pg_sys::Oid) -> String {
         let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
         let name = pg_sys::get_rel_name(relation);
         if schema.is_null() || name.is_null() {
-            Dropped(relation).raise();
+            dropped(relation).raise();
         }
         text(pg_sys::quote_qualified_identifier(schema, name))
     }
 }
 
-/// A relation that is not there, or not any more.
-pub struct Dropped(pub pg_sys::Oid);
-
-impl Report for Dropped {
-    fn report(self) -> ErrorReport {
-        let message = format!("relation with OID {} does not exist", self.0.to_u32());
-        report::new(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
-    }
+/// The error for a relation that is not there, or not any more.
+pub fn dropped(relation: pg_sys::Oid) -> ErrorReport {
+    let message = format!("relation with OID {} does not exist", relation.to_u32());
+    report::new(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
 }
 
 /// The name of a column, quoted.

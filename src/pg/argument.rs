@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use pgrx::{PgSqlErrorCode, pg_sys};
 
 use crate::pg::encoding::decode;
-use crate::pg::report::{self, Report};
+use crate::pg::report;
 
 /// No valid text, of an argument or of a setting, has more bytes. Longer ones are refused before
 /// they are copied: a call and its error copy a text up to six times, for which the reserve has to

@@ -158,10 +158,9 @@ impl Report for Untrusted {
     fn report(self) -> ErrorReport {
         use PgSqlErrorCode::*;
         match self {
-            Untrusted::OthersCode { table, found } => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("table {table} has objects that the extension did not create"),
-            )
+            Untrusted::OthersCode { table, found } => report::not_ready(format!(
+                "table {table} has objects that the extension did not create"
+            ))
             .set_detail(format!(
                 "A write would run or change them with the rights of the owner of the table: \
                  {found}."

@@ -46,17 +46,16 @@ pub trait Report: Sized {
     #[track_caller]
     fn report(self) -> ErrorReport;
 
-    /// Ends the statement with this error or, while the server starts, ends the server. The SQL
-    /// functions call this. The functions below them return errors.
+    /// As [`ErrorReport::raise`].
     #[cold]
     #[track_caller]
     fn raise(self) -> ! {
-        send(self.report(), PgLogLevel::ERROR);
-        unreachable!("an error was raised");
+        self.report().raise()
     }
 }
 
 /// A report of this extension.
+#[derive(Debug)]
 pub struct ErrorReport {
     sqlstate: PgSqlErrorCode,
     message: String,
@@ -66,6 +65,14 @@ pub struct ErrorReport {
 }
 
 impl ErrorReport {
+    /// Ends the statement with this error or, while the server starts, ends the server. The SQL
+    /// functions call this. The functions below them return errors.
+    #[cold]
+    pub fn raise(self) -> ! {
+        send(self, PgLogLevel::ERROR);
+        unreachable!("an error was raised");
+    }
+
     /// The same with this detail.
     pub fn set_detail(mut self, detail: impl Into<String>) -> ErrorReport {
         self.detail = Some(detail.into());
@@ -94,10 +101,10 @@ impl ErrorReport {
     }
 }
 
-impl Report for ErrorReport {
+impl<E: Report> From<E> for ErrorReport {
     #[track_caller]
-    fn report(self) -> ErrorReport {
-        self
+    fn from(error: E) -> ErrorReport {
+        error.report()
     }
 }
 
@@ -123,14 +130,14 @@ pub trait OrRaise {
     fn or_raise(self) -> Self::Value;
 }
 
-impl<T, E: Report> OrRaise for Result<T, E> {
+impl<T, E: Into<ErrorReport>> OrRaise for Result<T, E> {
     type Value = T;
 
     #[inline(always)]
     fn or_raise(self) -> T {
         match self {
             Ok(value) => value,
-            Err(error) => error.raise(),
+            Err(error) => error.into().raise(),
         }
     }
 }
@@ -140,6 +147,18 @@ impl<T, E: Report> OrRaise for Result<T, E> {
 pub fn new(sqlstate: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
     let (message, place) = (message.into(), Location::caller());
     ErrorReport { sqlstate, message, detail: None, hint: None, place }
+}
+
+/// 55000: something has to be done, or to be over, before this can be.
+#[track_caller]
+pub fn not_ready(message: impl Into<String>) -> ErrorReport {
+    new(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+}
+
+/// 22023: a value that is not valid.
+#[track_caller]
+pub fn invalid(message: impl Into<String>) -> ErrorReport {
+    new(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
 }
 
 /// A report for the log, or for a client that did nothing wrong.

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use pgrx::prelude::*;
 
 use crate::pg::encoding::{decode, encode};
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report;
 use crate::pg::settings::under_settings;
 
 /// An argument of a query: a value, and its type.
@@ -168,24 +168,15 @@ pub fn execute_here(statement: &str) {
             pg_sys::SPI_execute_extended(statement.as_ptr(), &raw const options)
         };
         if status < 0 {
-            Refused(decode(&statement)).raise();
+            // It begins or ends a transaction, or copies to the client.
+            report::new(
+                PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                "cannot execute this statement within a function",
+            )
+            .set_detail(format!("Statement: {}", decode(&statement)))
+            .raise();
         }
     });
-}
-
-/// A statement that PostgreSQL does not execute within a function: one that begins or ends a
-/// transaction, or copies to the client.
-#[derive(Debug)]
-struct Refused(String);
-
-impl Report for Refused {
-    fn report(self) -> ErrorReport {
-        report::new(
-            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-            "cannot execute this statement within a function",
-        )
-        .set_detail(format!("Statement: {}", self.0))
-    }
 }
 
 /// The rows of the query that was executed last.

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use pgrx::prelude::*;
 
 use crate::pg::encoding::decode;
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport};
 
 /// The arguments that the trigger was created with.
 pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {
@@ -36,33 +36,31 @@ pub fn row(trigger: &PgTrigger) -> pg_sys::HeapTuple {
     if data.tg_newtuple.is_null() { data.tg_trigtuple } else { data.tg_newtuple }
 }
 
-/// The value of a column in [`row`]; `None` for NULL.
-pub fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, ColumnError> {
-    let (row_type, number) = number(trigger, column)?;
-    // SAFETY: the row is of this type, and has the column.
+/// The value of a column in [`row`]; `None` for NULL. 42703 and 42804 for a column that is not
+/// there or is not a bigint.
+pub fn bigint(trigger: &PgTrigger, column: &CStr) -> Result<Option<i64>, ErrorReport> {
+    let name = || format!("\"{}\"", decode(column));
+    // SAFETY: the trigger's relation is open. The row is of its type, and has the column.
     unsafe {
+        let row_type = (*trigger.trigger_data().tg_relation).rd_att;
+        let number = pg_sys::SPI_fnumber(row_type, column.as_ptr());
+        if number <= 0 {
+            return Err(report::new(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("table \"{}\" has no column {}", table(trigger), name()),
+            ));
+        }
         // A domain over bigint is accepted, too.
         if pg_sys::getBaseType(pg_sys::SPI_gettypeid(row_type, number)) != pg_sys::INT8OID {
-            let (column, table) = (decode(column), table(trigger));
-            return Err(ColumnError::NoBigint { column, table });
+            return Err(report::new(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!("column {} of table \"{}\" is not of type bigint", name(), table(trigger)),
+            ));
         }
         let mut is_null = false;
         let value = pg_sys::SPI_getbinval(row(trigger), row_type, number, &raw mut is_null);
         Ok((!is_null).then(|| value.value() as i64))
     }
-}
-
-/// The type of the rows, and the number of a column in it.
-fn number(trigger: &PgTrigger, column: &CStr) -> Result<(pg_sys::TupleDesc, i32), ColumnError> {
-    // SAFETY: the trigger's relation is open.
-    let (row_type, number) = unsafe {
-        let row_type = (*trigger.trigger_data().tg_relation).rd_att;
-        (row_type, pg_sys::SPI_fnumber(row_type, column.as_ptr()))
-    };
-    if number <= 0 {
-        return Err(ColumnError::NoColumn { column: decode(column), table: table(trigger) });
-    }
-    Ok((row_type, number))
 }
 
 /// The trigger's table, for a message.
@@ -71,39 +69,4 @@ fn table(trigger: &PgTrigger) -> String {
     decode(unsafe {
         CStr::from_ptr((*(*trigger.trigger_data().tg_relation).rd_rel).relname.data.as_ptr())
     })
-}
-
-/// A column that a trigger cannot look at.
-#[derive(Debug)]
-pub enum ColumnError {
-    /// The column is not in the table.
-    NoColumn {
-        /// The column.
-        column: String,
-        /// The table.
-        table: String,
-    },
-    /// The column is not a bigint.
-    NoBigint {
-        /// The column.
-        column: String,
-        /// The table.
-        table: String,
-    },
-}
-
-impl Report for ColumnError {
-    fn report(self) -> ErrorReport {
-        use PgSqlErrorCode::*;
-        match self {
-            ColumnError::NoColumn { column, table } => report::new(
-                ERRCODE_UNDEFINED_COLUMN,
-                format!("table \"{table}\" has no column \"{column}\""),
-            ),
-            ColumnError::NoBigint { column, table } => report::new(
-                ERRCODE_DATATYPE_MISMATCH,
-                format!("column \"{column}\" of table \"{table}\" is not of type bigint"),
-            ),
-        }
-    }
 }

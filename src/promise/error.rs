@@ -58,110 +58,101 @@ fn with_page(report: ErrorReport) -> ErrorReport {
 
 fn report_of(refusal: Refusal) -> ErrorReport {
     match refusal {
-        Refusal::ClockAhead(jump) => refused(&jumped(jump))
+        Refusal::ClockAhead(jump) => report::not_ready(jumped(jump))
             .set_detail(
-                "If the clock is wrong, IDs that follow it cannot be taken back, because all \
-                     later IDs must be greater.",
+                "If the clock is wrong, IDs that follow it cannot be taken back, because all later \
+                 IDs must be greater.",
             )
             .set_hint(match jump {
                 Jump::Measured(_) | Jump::OfUpstream(_) => {
                     "If the clock is right, a superuser can confirm it with SELECT \
-                         snowflake_confirm('clock'), or raise snowflake.max_forward_step. \
-                         Otherwise, correct the clock."
+                     snowflake_confirm('clock'), or raise snowflake.max_forward_step. Otherwise, \
+                     correct the clock."
                 }
                 Jump::SinceRecord(_) => {
                     "If the clock is right, a superuser can confirm it with SELECT \
-                         snowflake_confirm('clock'). Otherwise, correct the clock."
+                     snowflake_confirm('clock'). Otherwise, correct the clock."
                 }
             }),
-        Refusal::ClockBeforeEpoch { now, epoch } => refused("the clock is before snowflake.epoch")
-            .set_detail(format!(
-                "The clock says {}, and IDs count from {}.",
-                time::display(now),
-                time::display(epoch)
-            ))
-            .set_hint("Set the clock right. If it is right, choose an earlier snowflake.epoch."),
-        Refusal::Register(Unreadable::Record(error)) => refused(&format!(
+        Refusal::ClockBeforeEpoch { now, epoch } => {
+            report::not_ready("the clock is before snowflake.epoch")
+                .set_detail(format!(
+                    "The clock says {}, and IDs count from {}.",
+                    time::display(now),
+                    time::display(epoch)
+                ))
+                .set_hint("Set the clock right. If it is right, choose an earlier snowflake.epoch.")
+        }
+        Refusal::Register(Unreadable::Record(error)) => report::not_ready(format!(
             "the register of snowflake IDs, \"{}\", cannot be used",
             register::PATH
         ))
         .set_detail(format!("It says which IDs might have been issued, but {error}."))
         .set_hint(match error {
             RecordError::Damaged => {
-                "Find out what damaged the register. Then, as a superuser, set a floor that \
-                     is later than the time of every ID: SELECT snowflake_set_floor('...')."
+                "Find out what damaged the register. Then, as a superuser, set a floor that is \
+                 later than the time of every ID: SELECT snowflake_set_floor('...')."
             }
             RecordError::NewerVersion(_) => "Install the release that wrote it, or a later one.",
             RecordError::OlderVersion(_) => {
                 "As a superuser, set a floor that is later than the time of every ID: SELECT \
-                     snowflake_set_floor('...')."
+                 snowflake_set_floor('...')."
             }
         }),
         Refusal::Register(Unreadable::Deleted) => deleted(shared::promised()),
         Refusal::OtherSystem { recorded, writer } => {
-            refused("the register of snowflake IDs belongs to another database system")
+            report::not_ready("the register of snowflake IDs belongs to another database system")
                 .set_detail(format!(
-                    "Its system identifier is {recorded}, and datacenter {} and worker {} \
-                         wrote it. This server is a copy of that one. With the same datacenter and \
-                         worker ID, both would issue the same IDs.",
+                    "Its system identifier is {recorded}, and datacenter {} and worker {} wrote \
+                     it. This server is a copy of that one. With the same datacenter and worker \
+                     ID, both would issue the same IDs.",
                     writer.datacenter_id, writer.worker_id
                 ))
                 .set_hint(
                     "Give this server a datacenter and worker ID of its own. A superuser then \
-                         confirms with SELECT snowflake_confirm('system_identifier').",
+                     confirms with SELECT snowflake_confirm('system_identifier').",
                 )
         }
         Refusal::OtherLayout { recorded, floor } => {
-            refused("IDs have been issued under another snowflake.epoch or other widths")
+            report::not_ready("IDs have been issued under another snowflake.epoch or other widths")
                 .set_detail(format!(
                     "The layout was {} for datacenter, worker and sequence. IDs up to {} might \
-                         have been issued.",
+                     have been issued.",
                     NamedLayout::from(recorded),
                     time::display(floor)
                 ))
                 .set_hint(
-                    "Set the epoch and the widths as they were. To continue under the new \
-                         ones, a superuser confirms them with SELECT snowflake_confirm('layout').",
+                    "Set the epoch and the widths as they were. To continue under the new ones, a \
+                     superuser confirms them with SELECT snowflake_confirm('layout').",
                 )
         }
         Refusal::ConfirmedLayout { confirmed } => {
-            refused("another snowflake.epoch or other widths have been confirmed")
+            report::not_ready("another snowflake.epoch or other widths have been confirmed")
                 .set_detail(format!(
-                    "The confirmed layout is {} for datacenter, worker and sequence. IDs \
-                         might have been issued under it that this server has not received.",
+                    "The confirmed layout is {} for datacenter, worker and sequence. IDs might \
+                     have been issued under it that this server has not received.",
                     NamedLayout::from(confirmed)
                 ))
                 .set_hint("Set the confirmed epoch and widths, and restart this server.")
         }
-        Refusal::StartAfterAhead { lead } => refused(&format!(
+        Refusal::StartAfterAhead { lead } => report::not_ready(format!(
             "snowflake.start_after is {} ahead of the clock",
             time::interval(lead)
         ))
         .set_detail(
-            "That is more than snowflake.max_backward_step. IDs would run that far \
-                         ahead of the clock until it has caught up.",
+            "That is more than snowflake.max_backward_step. IDs would run that far ahead of the \
+             clock until it has caught up.",
         )
-        .set_hint(
-            "Set the clock right, or change snowflake.start_after and restart the \
-                         server.",
-        ),
+        .set_hint("Set the clock right, or change snowflake.start_after and restart the server."),
     }
-}
-
-/// Returns the error that refuses what could make IDs come back.
-pub fn refused(message: &str) -> ErrorReport {
-    report::new(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
 /// The register was deleted while the server runs. What this server has issued is in its memory.
 pub(super) fn deleted(promised: Option<Timestamp>) -> ErrorReport {
-    let report = report::new(
-        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!(
-            "the register of snowflake IDs, \"{}\", was deleted while the server runs",
-            register::PATH
-        ),
-    );
+    let report = report::not_ready(format!(
+        "the register of snowflake IDs, \"{}\", was deleted while the server runs",
+        register::PATH
+    ));
     match promised.map(time::display) {
         Some(time) => report
             .set_detail(format!(

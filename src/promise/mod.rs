@@ -18,4 +18,4 @@ pub mod restored_copy;
 pub mod standby_worker;
 pub mod upstream;
 
-pub use error::{Error, refused};
+pub use error::Error;

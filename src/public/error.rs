@@ -41,19 +41,14 @@ impl Report for Error {
                 "the prefix of a public ID must not be NULL",
             )
             .set_hint("For names without a prefix, use the empty string."),
-            Error::Prefix(error) => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
-                "invalid prefix for a public ID",
-            )
-            .set_detail(format!("The value is not valid: {error}."))
-            .set_hint(
-                "A prefix has at most 63 characters, which are a to z, and underscores inside.",
-            ),
-            Error::NoKeys => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "this server has no key for public IDs",
-            )
-            .set_hint(MAKE_A_KEY),
+            Error::Prefix(error) => report::invalid("invalid prefix for a public ID")
+                .set_detail(format!("The value is not valid: {error}."))
+                .set_hint(
+                    "A prefix has at most 63 characters, which are a to z, and underscores inside.",
+                ),
+            Error::NoKeys => {
+                report::not_ready("this server has no key for public IDs").set_hint(MAKE_A_KEY)
+            }
             Error::File { path, error } => {
                 let report = report::new(
                     ERRCODE_CONFIG_FILE_ERROR,

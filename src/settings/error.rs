@@ -69,18 +69,15 @@ fn widen(wider: Option<Widths>) -> String {
 
 impl Report for Error {
     fn report(self) -> ErrorReport {
-        use PgSqlErrorCode::*;
         match self {
-            Error::NotPreloaded => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Error::NotPreloaded => report::not_ready(
                 "snowflake_pg must be loaded via \"shared_preload_libraries\" to generate IDs",
             )
             .set_detail(
                 "The generator lives in shared memory, which is set up when the server starts.",
             )
             .set_hint(PRELOAD),
-            Error::NoIdentity => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Error::NoIdentity => report::not_ready(
                 "snowflake.datacenter_id and snowflake.worker_id are not both set",
             )
             .set_detail(
@@ -88,29 +85,23 @@ impl Report for Error {
                  so there is no default.",
             )
             .set_hint(IDENTIFY),
-            Error::Elsewhere(reason) => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "snowflake.identity_requires does not hold on this server",
-            )
-            .set_detail(reason)
-            .set_hint(MOVE),
-            Error::NoNumber { detail, wider } => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "snowflake.worker_id_from gives this server no worker ID",
-            )
-            .set_detail(detail)
-            .set_hint(wider.map_or_else(|| RENAME.to_owned(), widen)),
-            Error::Setting { name, value, rule } => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
-                format!(
-                    "invalid value for parameter \"{}\": \"{}\"",
-                    name.to_string_lossy(),
-                    value.to_string_lossy()
-                ),
-            )
+            Error::Elsewhere(reason) => {
+                report::not_ready("snowflake.identity_requires does not hold on this server")
+                    .set_detail(reason)
+                    .set_hint(MOVE)
+            }
+            Error::NoNumber { detail, wider } => {
+                report::not_ready("snowflake.worker_id_from gives this server no worker ID")
+                    .set_detail(detail)
+                    .set_hint(wider.map_or_else(|| RENAME.to_owned(), widen))
+            }
+            Error::Setting { name, value, rule } => report::invalid(format!(
+                "invalid value for parameter \"{}\": \"{}\"",
+                name.to_string_lossy(),
+                value.to_string_lossy()
+            ))
             .set_detail(rule),
-            Error::Layout(error) => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::Layout(error) => report::invalid(
                 "snowflake.datacenter_bits, snowflake.worker_bits and snowflake.sequence_bits are \
                  not a valid combination",
             )

@@ -40,7 +40,7 @@ pub fn id(text: &str, last: fn(&Layout) -> u32) -> Result<Option<u32>, String> {
         Some(last) => id_rule(last),
         None => {
             "The valid values are the decimal numbers that its bits can hold, by default from 0 to \
-                 31, and -1 for none."
+             31, and -1 for none."
                 .to_owned()
         }
     };
@@ -104,8 +104,8 @@ pub const FORWARD_STEP: Check = Check {
     is_valid: |step| step == NO_LIMIT || i64::from(step) >= SMALLEST_LIMIT.0,
     rule: || {
         format!(
-            "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: a smaller difference \
-             might be only rounding.",
+            "The valid values are -1, and {SMALLEST_LIMIT} ms to {} ms: a smaller difference might \
+             be only rounding.",
             i32::MAX
         )
     },
@@ -141,8 +141,8 @@ pub fn schema_names(text: &CStr) -> Vec<CString> {
 pub fn schemas(text: &str) -> Result<(), String> {
     let names = split(&CString::new(text).unwrap_or_default());
     names.map(|_| ()).ok_or_else(|| {
-        "The valid values are lists of names, separated by commas and quoted where \
-         needed, as in search_path."
+        "The valid values are lists of names, separated by commas and quoted where needed, as in \
+         search_path."
             .into()
     })
 }

@@ -111,35 +111,27 @@ impl Report for Error {
             Error::NoName => {
                 report::new(ERRCODE_NULL_VALUE_NOT_ALLOWED, "the name of the node must not be NULL")
             }
-            Error::Name(name) => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("invalid node name: \"{}\"", name.escape_debug()),
-            )
-            .set_detail(
-                "A node name must not be empty, longer than 255 bytes, or contain control \
-                 characters.",
-            ),
+            Error::Name(name) => {
+                report::invalid(format!("invalid node name: \"{}\"", name.escape_debug()))
+                    .set_detail(
+                        "A node name must not be empty, longer than 255 bytes, or contain control \
+                         characters.",
+                    )
+            }
             Error::Number { name, value, last } => {
                 let message = format!("invalid value for argument \"{name}\": {value}");
-                report::new(ERRCODE_INVALID_PARAMETER_VALUE, message)
-                    .set_detail(format!("The valid range is 0 to {last}."))
+                report::invalid(message).set_detail(format!("The valid range is 0 to {last}."))
             }
             Error::Time(error) => error.report(),
-            Error::FarAhead { lead } => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
-                "the time is too far ahead of the clock",
-            )
-            .set_detail(format!(
-                "It is {} ahead. A server cannot have been that far ahead.",
-                time::interval(lead)
-            )),
-            Error::HasOther { name, node } => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!(
-                    "node \"{name}\" has another identity: datacenter {}, worker {}",
-                    node.datacenter_id, node.worker_id
-                ),
-            )
+            Error::FarAhead { lead } => report::invalid("the time is too far ahead of the clock")
+                .set_detail(format!(
+                    "It is {} ahead. A server cannot have been that far ahead.",
+                    time::interval(lead)
+                )),
+            Error::HasOther { name, node } => report::not_ready(format!(
+                "node \"{name}\" has another identity: datacenter {}, worker {}",
+                node.datacenter_id, node.worker_id
+            ))
             .set_hint("Release it first with snowflake_release_node()."),
             Error::Taken { datacenter_id, worker_id, holder } => report::new(
                 ERRCODE_OBJECT_IN_USE,
@@ -164,26 +156,20 @@ impl Report for Error {
             Error::NoNode(name) => {
                 report::new(ERRCODE_UNDEFINED_OBJECT, format!("node \"{name}\" has no identity"))
             }
-            Error::OneTime => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::OneTime => report::invalid(
                 "exactly one of floor and issued_until must be given",
             )
             .set_hint(
                 "Give as floor what snowflake_floor() returns on the node after its last ID. If \
                  the node cannot be asked, give as issued_until a time after its last ID.",
             ),
-            Error::NotFenced => {
-                report::new(ERRCODE_INVALID_PARAMETER_VALUE, "issued_until needs fenced => true")
-                    .set_detail("A server that still runs can issue IDs after that time.")
-                    .set_hint("Make sure first that the server can never issue an ID again.")
-            }
+            Error::NotFenced => report::invalid("issued_until needs fenced => true")
+                .set_detail("A server that still runs can issue IDs after that time.")
+                .set_hint("Make sure first that the server can never issue an ID again."),
             Error::Untrusted(table) => table.report(),
-            Error::BeforeClaim { argument, name, claimed_at } => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
-                format!(
-                    "{argument} is before the time when node \"{name}\" was given its identity"
-                ),
-            )
+            Error::BeforeClaim { argument, name, claimed_at } => report::invalid(format!(
+                "{argument} is before the time when node \"{name}\" was given its identity"
+            ))
             .set_detail(format!("That was at {}.", display_timestamptz(claimed_at)))
             .set_hint(match argument {
                 "floor" => {

@@ -194,6 +194,6 @@ fn snowflake_guard_claims(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     GUARD.row(fcinfo, |trigger| {
         let table = table_of(trigger.trigger().tgfoid)?;
         databases::note(&table);
-        Ok::<_, Error>(true)
+        Ok(true)
     })
 }

@@ -1,49 +1,24 @@
 //! Errors of an ID that is observed, and what the log says of it.
 
-use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::report::{self, ErrorReport};
 use crate::pg::time;
-use crate::pg::trigger::ColumnError;
 use pgrx::prelude::*;
 use snowflake_core::layout::Parts;
 use snowflake_core::time::Span;
 
-use crate::{decode, promise};
-
-/// A reason for which an ID is not observed.
-#[derive(Debug)]
-pub enum Error {
-    /// It is no ID, or not one of this server's layout.
-    Decode(decode::Error),
-    /// There is no generator, or a reservation failed.
-    Promise(promise::Error),
-    /// The trigger is fired at another event.
-    Event,
-    /// The trigger has other arguments than a column.
-    Arguments,
-    /// The column cannot be looked at.
-    Column(ColumnError),
+/// The error for a trigger that is fired at another event.
+pub fn wrong_event() -> ErrorReport {
+    report::new(
+        PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        "snowflake_observe_rows() must be fired BEFORE or AFTER INSERT OR UPDATE FOR EACH ROW",
+    )
 }
 
-wraps!(Decode(decode::Error), Promise(promise::Error), Column(ColumnError));
-
-impl Report for Error {
-    fn report(self) -> ErrorReport {
-        use PgSqlErrorCode::*;
-        match self {
-            Error::Decode(error) => error.report(),
-            Error::Promise(error) => error.report(),
-            Error::Event => report::new(
-                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-                "snowflake_observe_rows() must be fired BEFORE or AFTER INSERT OR UPDATE FOR EACH \
-                 ROW",
-            ),
-            Error::Arguments => report::new(
-                ERRCODE_INVALID_PARAMETER_VALUE,
-                "snowflake_observe_rows() needs one argument, the name of the column of the IDs",
-            ),
-            Error::Column(error) => error.report(),
-        }
-    }
+/// The error for a trigger that has other arguments than a column.
+pub fn wrong_arguments() -> ErrorReport {
+    report::invalid(
+        "snowflake_observe_rows() needs one argument, the name of the column of the IDs",
+    )
 }
 
 /// The entry of the log about an ID that is too far ahead, the last of `count`.
@@ -55,8 +30,8 @@ pub fn refused(id: i64, parts: &Parts, lead: Span, max_lead: Span, count: u64) -
     ))
     .set_detail(format!(
         "Datacenter {datacenter_id}, worker {worker_id} issued it at {}. \
-         snowflake.max_observed_lead is {}. IDs that were not followed since the counters \
-         were reset: {count}.",
+         snowflake.max_observed_lead is {}. IDs that were not followed since the counters were \
+         reset: {count}.",
         time::display(*timestamp),
         time::interval(max_lead)
     ))

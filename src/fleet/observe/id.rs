@@ -1,7 +1,7 @@
 //! The function that observes an ID.
 
 use crate::pg::called_directly;
-use crate::pg::report::{self, OrRaise};
+use crate::pg::report::{self, ErrorReport, OrRaise};
 use pgrx::check_for_interrupts;
 use pgrx::prelude::*;
 use snowflake_core::call;
@@ -9,7 +9,7 @@ use snowflake_core::generator::Observation;
 use snowflake_core::layout::Parts;
 use snowflake_core::time::Span;
 
-use super::error::{Error, refused, twin};
+use super::error::{refused, twin};
 use crate::decode::layout::{known_layout, layout};
 use crate::generator::clock;
 use crate::generator::shared;
@@ -63,8 +63,8 @@ pub fn observe_at_once(id: i64) -> bool {
 }
 
 /// Observes an ID, and does what that asks for.
-pub fn observe(id: i64) -> Result<bool, Error> {
-    let fixed = settings::require_preloading().map_err(crate::promise::Error::from)?;
+pub fn observe(id: i64) -> Result<bool, ErrorReport> {
+    let fixed = settings::require_preloading()?;
     reservation::refuse_in_recovery("observe snowflake IDs")?;
     let parts = layout()?.decompose(id).map_err(crate::decode::Error::from)?;
     let (max_lead, mut is_above) = (max_lead(), false);

@@ -5,13 +5,13 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::pg::report::{self, OrRaise, Report};
+use crate::pg::report::{self, ErrorReport, OrRaise};
 use crate::pg::subtransaction::{message_of, rolled_back};
 use crate::pg::{called_directly, trigger};
 use pgrx::pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE};
 use pgrx::prelude::*;
 
-use super::error::{Error, failed};
+use super::error::{failed, wrong_arguments, wrong_event};
 use super::id::{max_lead, observe, observe_at_once};
 use crate::generator::clock;
 use crate::generator::shared;
@@ -50,21 +50,21 @@ unsafe extern "C-unwind" fn snowflake_observe_rows(
 ) -> pg_sys::Datum {
     // SAFETY: PostgreSQL calls, as a trigger or not.
     let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
-    let trigger = trigger.map_err(|_| Error::Event).or_raise();
+    let trigger = trigger.map_err(|_| wrong_event()).or_raise();
     look_at(&trigger).or_raise();
     // A BEFORE trigger returns the row that is written. Nobody looks at what another one returns.
     pg_sys::Datum::from(trigger::row(&trigger))
 }
 
-fn look_at(trigger: &PgTrigger) -> Result<(), Error> {
+fn look_at(trigger: &PgTrigger) -> Result<(), ErrorReport> {
     // A mistake shows at the first row that fires the trigger, a local one included.
     let operations = [pg_sys::TRIGGER_EVENT_INSERT, pg_sys::TRIGGER_EVENT_UPDATE];
     if !trigger::is_for_rows(trigger, &operations) {
-        return Err(Error::Event);
+        return Err(wrong_event());
     }
     let column = match *trigger::arguments(trigger) {
         [column] => column,
-        _ => return Err(Error::Arguments),
+        _ => return Err(wrong_arguments()),
     };
     let Some(id) = trigger::bigint(trigger, column)? else { return Ok(()) };
     let fixed = settings::fixed();
@@ -118,7 +118,7 @@ extern "C-unwind" fn follow() {
 
 /// Returns whether it is followed. An error is none for the transaction.
 fn may_follow(id: i64) -> bool {
-    let act = || observe(id).map_err(|error| error.report().message().to_owned());
+    let act = || observe(id).map_err(|error| error.message().to_owned());
     let result = rolled_back(act, |error| Err(message_of(&error)));
     result.unwrap_or_else(|message| {
         if shared::count_refusal(clock::since_boot()).is_some() {

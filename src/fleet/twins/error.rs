@@ -3,9 +3,8 @@
 use std::ffi::CStr;
 
 use crate::pg::encoding::decode;
-use crate::pg::report::{self, ErrorReport, Report, wraps};
+use crate::pg::report::{self, ErrorReport};
 use crate::pg::time;
-use crate::pg::trigger::ColumnError;
 use pgrx::prelude::*;
 use snowflake_core::time::Timestamp;
 
@@ -52,6 +51,16 @@ impl Twin {
         report.set_detail(format!("{} {count}", self.row())).set_hint(HINT)
     }
 
+    /// The error that refuses this row.
+    pub fn refusal(self) -> ErrorReport {
+        report::not_ready(format!(
+            "row was issued by another server with the identity of this one: {}",
+            self.identity()
+        ))
+        .set_detail(self.row())
+        .set_hint(HINT)
+    }
+
     fn identity(&self) -> String {
         let Identity { datacenter_id, worker_id } = self.own;
         format!("datacenter {datacenter_id}, worker {worker_id}")
@@ -77,56 +86,25 @@ const HINT: &str = "Give one of the two servers another identity, and restart it
                     argument. If this server took the identity over, create it with a time before \
                     which IDs pass as the fourth.";
 
-/// Reasons for which a row is not taken.
-#[derive(Debug)]
-pub enum Error {
-    /// The trigger is fired at another event.
-    Event,
-    /// An argument of the trigger that is not valid; `None` where there are none.
-    Arguments(Option<String>),
-    /// The column cannot be looked at.
-    Column(ColumnError),
-    /// The row is a twin's.
-    Twin(Twin),
+/// The error for a trigger that is fired at another event.
+pub fn wrong_event() -> ErrorReport {
+    report::new(
+        PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        "snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW",
+    )
 }
 
-wraps!(Column(ColumnError));
-
-impl Report for Error {
-    fn report(self) -> ErrorReport {
-        use PgSqlErrorCode::*;
-        match self {
-            Error::Event => report::new(
-                ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-                "snowflake_watch_twins() must be fired AFTER INSERT OR DELETE FOR EACH ROW",
-            ),
-            Error::Arguments(argument) => {
-                let report = report::new(
-                    ERRCODE_INVALID_PARAMETER_VALUE,
-                    match argument {
-                        None => "snowflake_watch_twins() needs the name of a column".to_owned(),
-                        Some(argument) => {
-                            format!("invalid argument for snowflake_watch_twins(): \"{argument}\"")
-                        }
-                    },
-                );
-                report.set_detail(
-                    "The arguments are the name of the column, and optionally, in this order, \
-                     \"log\" or \"refuse\"; the time for which an ID is fresh, such as \"1min\"; \
-                     and a time before which IDs pass, as ISO 8601 with an offset or as Unix \
-                     milliseconds.",
-                )
-            }
-            Error::Column(error) => error.report(),
-            Error::Twin(twin) => report::new(
-                ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!(
-                    "row was issued by another server with the identity of this one: {}",
-                    twin.identity()
-                ),
-            )
-            .set_detail(twin.row())
-            .set_hint(HINT),
+/// The error for an argument of the trigger that is not valid; `None` where there are none.
+pub fn wrong_arguments(argument: Option<&CStr>) -> ErrorReport {
+    let message = match argument.map(decode) {
+        None => "snowflake_watch_twins() needs the name of a column".to_owned(),
+        Some(argument) => {
+            format!("invalid argument for snowflake_watch_twins(): \"{argument}\"")
         }
-    }
+    };
+    report::invalid(message).set_detail(
+        "The arguments are the name of the column, and optionally, in this order, \"log\" or \
+         \"refuse\"; the time for which an ID is fresh, such as \"1min\"; and a time before which \
+         IDs pass, as ISO 8601 with an offset or as Unix milliseconds.",
+    )
 }

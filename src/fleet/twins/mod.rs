@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 
 use crate::pg::encoding::decode;
-use crate::pg::report::OrRaise;
+use crate::pg::report::{ErrorReport, OrRaise};
 use crate::pg::trigger;
 use pgrx::prelude::*;
 use snowflake_core::epoch;
@@ -22,7 +22,7 @@ use snowflake_core::time::{Span, Timestamp};
 
 use crate::generate::currval;
 use crate::settings::{self, Identity};
-use error::Error;
+use error::{wrong_arguments, wrong_event};
 use origin::Origin;
 use suspects::Suspect;
 
@@ -42,12 +42,12 @@ CREATE FUNCTION snowflake_watch_twins() RETURNS trigger
 fn snowflake_watch_twins(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     // SAFETY: PostgreSQL calls, as a trigger or not.
     let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
-    watch(&trigger.map_err(|_| Error::Event).or_raise()).or_raise();
+    watch(&trigger.map_err(|_| wrong_event()).or_raise()).or_raise();
     // Nobody looks at what an AFTER trigger returns.
     false
 }
 
-fn watch(trigger: &PgTrigger) -> Result<(), Error> {
+fn watch(trigger: &PgTrigger) -> Result<(), ErrorReport> {
     // A mistake shows at the first row that fires the trigger, a local one included.
     let watch = Watch::new(trigger)?;
     let id = trigger::bigint(trigger, watch.column)?;
@@ -92,20 +92,20 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(trigger: &'a PgTrigger) -> Result<Watch<'a>, Error> {
+    fn new(trigger: &'a PgTrigger) -> Result<Watch<'a>, ErrorReport> {
         let event = trigger.trigger_data().tg_event;
         let is_deletion = match event & pg_sys::TRIGGER_EVENT_OPMASK {
             pg_sys::TRIGGER_EVENT_INSERT => false,
             pg_sys::TRIGGER_EVENT_DELETE => true,
-            _ => return Err(Error::Event),
+            _ => return Err(wrong_event()),
         };
         let is_after = event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_AFTER;
         if !is_after || event & pg_sys::TRIGGER_EVENT_ROW == 0 {
-            return Err(Error::Event);
+            return Err(wrong_event());
         }
         let arguments = trigger::arguments(trigger);
-        let (column, options) = arguments.split_first().ok_or(Error::Arguments(None))?;
-        let wrong = |argument: &CStr| Error::Arguments(Some(decode(argument)));
+        let (column, options) = arguments.split_first().ok_or_else(|| wrong_arguments(None))?;
+        let wrong = |argument: &CStr| wrong_arguments(Some(argument));
         if let Some(surplus) = options.get(3) {
             return Err(wrong(surplus));
         }

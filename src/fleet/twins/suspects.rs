@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use crate::pg::memory::OfProcess;
-use crate::pg::report::{self, OrRaise};
+use crate::pg::report::{self, ErrorReport, OrRaise};
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
 use snowflake_core::time::{Span, Timestamp};
 
-use super::error::{Error, Twin};
+use super::error::Twin;
 use super::origin;
 use crate::generator::clock;
 use crate::generator::shared;
@@ -55,7 +55,7 @@ pub fn keep(row: Row, suspect: Suspect) {
 }
 
 /// Counts and logs a twin's rows, or refuses the first of them.
-fn find_twins() -> Result<(), Error> {
+fn find_twins() -> Result<(), ErrorReport> {
     // Nothing is suspected without an identity to share.
     let Some(own) = settings::fixed().identity else { return Ok(()) };
     let suspects = SUSPECTS.take();
@@ -68,7 +68,7 @@ fn find_twins() -> Result<(), Error> {
         let twin = || Twin::new(own, id, timestamp, committed, table.into());
         if refuses {
             origin::forget_progress();
-            return Err(Error::Twin(twin()));
+            return Err(twin().refusal());
         }
         if let Some(count) = entry {
             report::log(twin().entry(count));

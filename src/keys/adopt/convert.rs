@@ -151,8 +151,8 @@ fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
     }
 }
 
-/// Those of these columns of a table that take values of a sequence, each with an error if it has to
-/// stay as it is.
+/// Those of these columns of a table that take values of a sequence, each with an error if it has
+/// to stay as it is.
 fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Result<(), Reason>)> {
     let table = Table::open(oid);
     let has_rows = are_added && has_rows(oid);

@@ -39,8 +39,8 @@ pub struct Adoption {
     /// its own, the number of a column or 0, and the type that a column had before it was altered,
     /// or 0.
     created: *mut pg_sys::List,
-    /// The hint for an error, if the statement is about an identity column that has a default now; or
-    /// NULL.
+    /// The hint for an error, if the statement is about an identity column that has a default now;
+    /// or NULL.
     hint: *const c_char,
 }
 

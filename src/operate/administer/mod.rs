@@ -3,7 +3,7 @@
 mod error;
 
 use crate::pg::argument::text_argument;
-use crate::pg::report::{self, OrRaise, Report};
+use crate::pg::report::{self, ErrorReport, OrRaise};
 use crate::pg::time::{self, timestamptz};
 use crate::pg::{in_recovery, transaction};
 use pgrx::datum::TimestampWithTimeZone;
@@ -14,10 +14,8 @@ use snowflake_core::promise::{Outcome, Request};
 use crate::decode::layout::{stored_results, timestamp_in};
 use crate::fleet::database_layout;
 use crate::horizon::transaction_end;
-use crate::promise;
 use crate::promise::reservation::{administer, issuer, record, refuse_in_recovery};
 use crate::settings::{self, Fixed};
-use error::Error;
 
 /// The time up to which IDs might have been issued, and above which every later start begins; NULL
 /// before the first ID. On a standby, what it has received of it. 55000 when the register cannot be
@@ -86,7 +84,9 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
             Request::ConfirmSystemIdentifier { force, has_identity: fixed.identity.is_some() }
         }
         "clock" => Request::ConfirmClock,
-        _ => Error::NoSuchConfirmation(what).raise(),
+        _ => report::invalid(format!("unrecognized confirmation: \"{what}\""))
+            .set_hint("Valid values are \"layout\", \"system_identifier\" and \"clock\".")
+            .raise(),
     };
     is_confirmed |= achieve(fixed, request).or_raise() == Outcome::Confirmed(true);
     if is_confirmed {
@@ -108,7 +108,7 @@ fn snowflake_confirm(fcinfo: pg_sys::FunctionCallInfo) -> bool {
 }
 
 /// Names what has to be rebuilt.
-fn risk_of_layout() -> report::ErrorReport {
+fn risk_of_layout() -> ErrorReport {
     let stored = match stored_results() {
         Some(objects) => {
             format!(
@@ -131,19 +131,23 @@ fn risk_of_layout() -> report::ErrorReport {
     )
 }
 
-fn authorized(what: &'static str) -> Result<&'static Fixed, Error> {
+/// Refuses to do this for whoever is no superuser, and where no ID is issued.
+fn authorized(what: &'static str) -> Result<&'static Fixed, ErrorReport> {
     // SAFETY: asks about the current user, in a transaction.
     if !unsafe { pg_sys::superuser() } {
-        return Err(Error::NotSuperuser { what });
+        return Err(report::new(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("must be superuser to {what}"),
+        ));
     }
-    let fixed = settings::require_preloading().map_err(promise::Error::from)?;
+    let fixed = settings::require_preloading()?;
     refuse_in_recovery(what)?;
     Ok(fixed)
 }
 
-fn achieve(fixed: &Fixed, request: Request) -> Result<Outcome, Error> {
+fn achieve(fixed: &Fixed, request: Request) -> Result<Outcome, ErrorReport> {
     match administer(fixed, request)? {
-        Outcome::Denied(rejection) => Err(Error::Denied(rejection)),
+        Outcome::Denied(rejection) => Err(error::denied(rejection)),
         outcome => Ok(outcome),
     }
 }

@@ -53,8 +53,8 @@ pub fn clock(facts: &Facts) -> Finding {
         }
         Some(_) => Finding::well("It agrees with that of the server that this one follows."),
         None if facts.in_recovery => Finding::well(
-            "It does not contradict the register. Nothing is known of the clock of the server \
-             that this one follows, because no message has come since this server started.",
+            "It does not contradict the register. Nothing is known of the clock of the server that \
+             this one follows, because no message has come since this server started.",
         ),
         None => Finding::well("It does not contradict the register."),
     }

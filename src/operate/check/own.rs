@@ -134,8 +134,8 @@ pub fn layout(facts: &Facts) -> Finding {
             refusal @ (OtherLayout { .. } | ConfirmedLayout { .. }),
         ))) => Finding::blocking(Refused(*refusal).report()),
         Ok(Preview { was_confirmed: true, accepts_former: true, .. }) => Finding::well(
-            "The epoch and the widths were confirmed. No ID has been issued under them, so \
-             those from before are still accepted.",
+            "The epoch and the widths were confirmed. No ID has been issued under them, so those \
+             from before are still accepted.",
         ),
         Ok(Preview { was_confirmed: true, .. }) => Finding::well(
             "The epoch and the widths were confirmed. This server has received no ID that was \
