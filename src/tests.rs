@@ -61,7 +61,7 @@ mod tests {
                 pg_sys::PushActiveSnapshot(snapshot);
             }
             pg_sys::UnregisterSnapshot(snapshot);
-            assert!(format!("{error:?}").contains("OtherSnapshot"));
+            assert!(format!("{error:?}").contains("to this kind of snapshot"));
         }
     }
 

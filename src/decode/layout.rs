@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
 use crate::pg::library_function::LibraryFunction;
-use crate::pg::time::{ceil_ms, floor_ms, raw_timestamptz};
+use crate::pg::report::{ErrorReport, Report};
+use crate::pg::time::{ceil_ms, floor_ms};
 use crate::pg::{in_recovery, spi};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys;
@@ -12,14 +13,14 @@ use snowflake_core::layout::{Layout, Widths};
 use snowflake_core::promise::Refusal;
 use snowflake_core::time::Timestamp;
 
-use super::error::Error;
+use super::error;
 use crate::promise::{self, register};
 use crate::settings;
 
 /// The server's layout. It is first compared with the register's, so that no ID is decoded or
 /// indexed under a layout that it was not issued under.
 #[inline(always)]
-pub fn layout() -> Result<Layout, Error> {
+pub fn layout() -> Result<Layout, ErrorReport> {
     if !COMPARED.load(Relaxed) {
         compare_layouts()?;
     }
@@ -46,7 +47,7 @@ static COMPARED_FOR: (AtomicI64, AtomicU64) = (AtomicI64::new(0), AtomicU64::new
 /// only when a later transaction has ended.
 #[cold]
 #[inline(never)]
-fn compare_layouts() -> Result<(), Error> {
+fn compare_layouts() -> Result<(), ErrorReport> {
     let in_recovery = in_recovery();
     // SAFETY: a variable of this process.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
@@ -63,7 +64,7 @@ fn compare_layouts() -> Result<(), Error> {
     {
         let recorded = record.layout;
         let refusal = Refusal::OtherLayout { recorded, floor: record.floor };
-        return Err(promise::Error::from(refusal).into());
+        return Err(promise::Error::from(refusal).report());
     }
     COMPARED.store(!in_recovery, Relaxed);
     COMPARED_FOR.0.store(statement, Relaxed);
@@ -113,7 +114,7 @@ pub fn given_layout(
     datacenter: i32,
     worker: i32,
     sequence: i32,
-) -> Result<Layout, Error> {
+) -> Result<Layout, ErrorReport> {
     let layout = || {
         if matches!(epoch.into_inner(), i64::MIN | i64::MAX) {
             return Err("the epoch is not finite".to_owned());
@@ -131,17 +132,15 @@ pub fn given_layout(
         };
         Layout::new(floor_ms(epoch), widths).map_err(|error| error.to_string())
     };
-    layout().map_err(Error::GivenLayout)
+    layout().map_err(error::wrong_layout)
 }
 
 /// The millisecond that a timestamptz is in. 22003 when the layout's
 /// timestamp field does not hold it.
-pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> Result<Timestamp, Error> {
+pub fn timestamp_in(layout: Layout, ts: TimestampWithTimeZone) -> Result<Timestamp, ErrorReport> {
     let timestamp = floor_ms(ts);
     if (layout.epoch()..=layout.last_timestamp()).contains(&timestamp) {
         return Ok(timestamp);
     }
-    let first = raw_timestamptz(layout.epoch());
-    let last = raw_timestamptz(layout.last_timestamp());
-    Err(Error::Time { value: ts.into_inner(), first, last })
+    Err(error::wrong_time(ts.into_inner(), &layout))
 }

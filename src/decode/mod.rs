@@ -12,5 +12,3 @@ pub mod layout;
 mod parts;
 pub mod range;
 mod text;
-
-pub use error::Error;

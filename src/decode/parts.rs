@@ -3,7 +3,7 @@
 use std::ptr;
 
 use crate::pg::called_directly;
-use crate::pg::report::{OrRaise, Report};
+use crate::pg::report::{ErrorReport, OrRaise};
 use crate::pg::time::{raw_timestamptz, timestamptz};
 use pgrx::PgTupleDesc;
 use pgrx::callconv::{BoxRet, FcInfo};
@@ -11,7 +11,7 @@ use pgrx::datum::{Datum, TimestampWithTimeZone};
 use pgrx::prelude::*;
 use snowflake_core::layout::{Layout, Parts};
 
-use super::error::Error;
+use super::error;
 use super::layout::{given_layout, known_layout, layout, timestamp_in};
 
 /// All parts of an ID. 22023 when negative.
@@ -125,17 +125,17 @@ fn snowflake_make_under(
 
 /// The parts of an ID, where there is a layout.
 #[inline(always)]
-pub fn parts(layout: Result<Layout, Error>, id: i64) -> Result<Parts, Error> {
+pub fn parts(layout: Result<Layout, ErrorReport>, id: i64) -> Result<Parts, ErrorReport> {
     Ok(layout?.decompose(id)?)
 }
 
 fn make(
-    layout: Result<Layout, Error>,
+    layout: Result<Layout, ErrorReport>,
     ts: TimestampWithTimeZone,
     datacenter_id: i32,
     worker_id: i32,
     sequence: i32,
-) -> Result<i64, Error> {
+) -> Result<i64, ErrorReport> {
     let layout = layout?;
     let parts = Parts {
         timestamp: timestamp_in(layout, ts)?,
@@ -146,10 +146,10 @@ fn make(
     Ok(layout.compose(parts)?)
 }
 
-fn part(name: &'static str, value: i32, last: u32) -> Result<u32, Error> {
+fn part(name: &str, value: i32, last: u32) -> Result<u32, ErrorReport> {
     match u32::try_from(value) {
         Ok(part) if part <= last => Ok(part),
-        _ => Err(Error::Part { name, value, last }),
+        _ => Err(error::wrong_part(name, value, last)),
     }
 }
 
@@ -175,7 +175,7 @@ unsafe impl BoxRet for SnowflakeParts {
             let mut descriptor = ptr::null_mut();
             pg_sys::get_call_result_type(fcinfo.as_mut_ptr(), ptr::null_mut(), &raw mut descriptor);
             if descriptor.is_null() {
-                Error::PartsType.raise();
+                error::wrong_type().raise();
             }
             let columns = PgTupleDesc::from_pg_unchecked(descriptor);
             let (mut values, mut nulls) = self.row(&columns);
@@ -207,12 +207,12 @@ impl SnowflakeParts {
             }
             match own.next() {
                 Some((value, of)) if of == column.atttypid => (value, false),
-                _ => Error::PartsType.raise(),
+                _ => error::wrong_type().raise(),
             }
         });
         let row = row.unzip();
         if own.next().is_some() {
-            Error::PartsType.raise();
+            error::wrong_type().raise();
         }
         row
     }

@@ -1,13 +1,12 @@
 //! From times to the range of IDs that they bound.
 
-use crate::pg::report::OrRaise;
+use crate::pg::report::{ErrorReport, OrRaise};
 use crate::pg::time::ceil_ms;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 use snowflake_core::layout::Layout;
 use snowflake_core::time::Span;
 
-use super::error::Error;
 use super::layout::{given_layout, layout, timestamp_in};
 
 /// The smallest ID of the millisecond that `ts` is in. 22003 when the timestamp field does not hold
@@ -47,12 +46,18 @@ fn snowflake_max_under(
     last_id(given_layout(epoch, datacenter_bits, worker_bits, sequence_bits), ts).or_raise()
 }
 
-fn first_id(layout: Result<Layout, Error>, ts: TimestampWithTimeZone) -> Result<i64, Error> {
+fn first_id(
+    layout: Result<Layout, ErrorReport>,
+    ts: TimestampWithTimeZone,
+) -> Result<i64, ErrorReport> {
     let layout = layout?;
     Ok(layout.first_id(timestamp_in(layout, ts)?)?)
 }
 
-fn last_id(layout: Result<Layout, Error>, ts: TimestampWithTimeZone) -> Result<i64, Error> {
+fn last_id(
+    layout: Result<Layout, ErrorReport>,
+    ts: TimestampWithTimeZone,
+) -> Result<i64, ErrorReport> {
     let layout = layout?;
     Ok(layout.last_id(timestamp_in(layout, ts)?)?)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use snowflake_core::layout::Parts;
 use snowflake_core::outside::text::{from_base62, iso8601, to_base62};
 
-use super::error::Error;
+use super::error::wrong_base62;
 use super::layout::layout;
 use super::parts::parts;
 
@@ -44,7 +44,7 @@ fn snowflake_json(id: i64) -> JsonB {
 /// 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_to_base62(id: i64) -> String {
-    to_base62(id).map_err(Error::Parts).or_raise().as_str().into()
+    to_base62(id).or_raise().as_str().into()
 }
 
 /// The ID that this text stands for. 22P02 when the text is malformed; 22003 when it stands for
@@ -56,5 +56,5 @@ CREATE FUNCTION snowflake_from_base62(id text) RETURNS bigint
 fn snowflake_from_base62(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     // SAFETY: the function is strict, and its argument is a text.
     let text = unsafe { text_argument(fcinfo, 0) };
-    from_base62(&text).map_err(|error| Error::Base62 { text, error }).or_raise()
+    from_base62(&text).map_err(|error| wrong_base62(&text, error)).or_raise()
 }

@@ -21,10 +21,9 @@ use snowflake_core::time::{Span, Timestamp};
 
 use crate::generator::horizon_slots::{self, Slot};
 use crate::generator::shared;
-use crate::pg::report::OrRaise;
-use crate::promise::{self, reservation};
+use crate::pg::report::{ErrorReport, OrRaise};
+use crate::promise::reservation;
 use crate::settings::{self, Fixed};
-use error::Error;
 use holders::Prepared;
 
 /// An ID up to which every row is visible to the query, if its key was taken on this server in the
@@ -39,8 +38,8 @@ fn snowflake_horizon() -> i64 {
 }
 
 /// The horizon of the query's snapshot.
-pub fn horizon() -> Result<i64, Error> {
-    let fixed = settings::require_preloading().map_err(promise::Error::from)?;
+pub fn horizon() -> Result<i64, ErrorReport> {
+    let fixed = settings::require_preloading()?;
     reservation::refuse_in_recovery("return the horizon of snowflake IDs")?;
     let (key, snapshot) = snapshot()?;
     if let Some((known, horizon)) = KNOWN.get()
@@ -82,20 +81,20 @@ struct Key {
 }
 
 /// The snapshot of the query, and its key.
-fn snapshot() -> Result<(Key, Snapshot<&'static [u32]>), Error> {
+fn snapshot() -> Result<(Key, Snapshot<&'static [u32]>), ErrorReport> {
     // SAFETY: PostgreSQL keeps the active snapshot while the query runs, which is longer than it is
     // used here. Its transaction IDs are plain integers. The rest reads a variable of this process.
     unsafe {
         // That of GetTransactionSnapshot() would change with the next query.
         if !pg_sys::ActiveSnapshotSet() {
-            return Err(Error::OtherSnapshot);
+            return Err(error::other_snapshot());
         }
         let snapshot = pg_sys::GetActiveSnapshot();
         let pg_sys::SnapshotData { snapshot_type, xmin, xmax, xip, xcnt, .. } = *snapshot;
         if snapshot_type != pg_sys::SnapshotType::SNAPSHOT_MVCC {
-            return Err(Error::OtherSnapshot);
+            return Err(error::other_snapshot());
         } else if (*snapshot).takenDuringRecovery {
-            return Err(Error::SnapshotOfStandby);
+            return Err(error::snapshot_of_standby());
         }
         let running = match xcnt {
             0 => &[][..],
@@ -115,15 +114,15 @@ fn snapshot() -> Result<(Key, Snapshot<&'static [u32]>), Error> {
 
 /// Refuses while a smaller ID might follow, and while nobody knows the IDs of a transaction that is
 /// prepared.
-fn refuse_unknown() -> Result<(), Error> {
+fn refuse_unknown() -> Result<(), ErrorReport> {
     if settings::REUSE_WINDOW.get() > 0 || shared::generator().reuses() {
-        return Err(Error::Reuse);
+        return Err(error::reuse());
     }
     let settled = horizon_slots::settled();
     if !settled.load(Acquire) {
         let unknown = prepared_before_the_start();
         if !unknown.is_empty() {
-            return Err(Error::Prepared(unknown));
+            return Err(error::prepared(&unknown));
         }
         // Nothing becomes prepared without a prepared slot any more.
         settled.store(true, Release);
@@ -143,7 +142,7 @@ pub fn prepared_before_the_start() -> Vec<Prepared> {
     holders::prepared().into_iter().filter(|prepared| !is_held(prepared.xid)).collect()
 }
 
-fn read(fixed: &Fixed, snapshot: Snapshot<&[u32]>) -> Result<i64, Error> {
+fn read(fixed: &Fixed, snapshot: Snapshot<&[u32]>) -> Result<i64, ErrorReport> {
     let mut memory = Shared { fixed, slots: horizon_slots::slots() };
     let sizes = Sizes {
         slots: memory.slots.len(),
@@ -153,7 +152,7 @@ fn read(fixed: &Fixed, snapshot: Snapshot<&[u32]>) -> Result<i64, Error> {
     let mut reader = Reader::new(snapshot, horizon_slots::before(), sizes);
     loop {
         if let Some(found) = reader.look(&mut memory) {
-            let Horizon { of_snapshot, of_later } = found.map_err(|TooOld| Error::TooOld)?;
+            let Horizon { of_snapshot, of_later } = found.map_err(|TooOld| error::too_old())?;
             horizon_slots::keep(of_later);
             return Ok(of_snapshot);
         }

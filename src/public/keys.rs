@@ -7,12 +7,12 @@
 use std::sync::OnceLock;
 
 use crate::pg::memory::OfProcess;
-use crate::pg::report::Report;
+use crate::pg::report;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
 use snowflake_core::outside::public::{Key, KeyBytes};
 
-use super::error::Error;
+use super::error::unusable;
 use super::file;
 
 // SAFETY: nobody else names a lock like this.
@@ -62,11 +62,11 @@ impl Default for Sets {
         let keys = match read {
             Ok(keys) => keys,
             Err((path, error)) => {
-                let error = Error::File { path, error };
+                let error = unusable(&path, &error);
                 if STARTED.get().is_none() {
                     error.raise();
                 }
-                error.log(NONE_UNTIL_USABLE);
+                report::log(error.set_detail(NONE_UNTIL_USABLE));
                 KeyBytes::NONE
             }
         };

@@ -11,13 +11,12 @@ mod keys;
 mod reload;
 
 use crate::pg::memory::OfProcess;
-use crate::pg::report::OrRaise;
+use crate::pg::report::{ErrorReport, OrRaise};
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
 use snowflake_core::outside::public::{self, Prefix};
 
 use crate::settings;
-use error::Error;
 
 pub use file::{configured, is_in_data_directory};
 pub use keys::{State, state};
@@ -41,7 +40,7 @@ fn snowflake_to_public(fcinfo: pg_sys::FunctionCallInfo) -> Option<Vec<u8>> {
     let id = id?;
     settings::require_preloading().or_raise();
     let name = keys::with(|keys| match keys {
-        [] => Err(Error::NoKeys),
+        [] => Err(error::no_keys()),
         [first, ..] => Ok(first.name(id, &prefix)),
     });
     Some(name.or_raise().as_str().into())
@@ -60,7 +59,7 @@ fn snowflake_from_public(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
     let name = name?;
     settings::require_preloading().or_raise();
     keys::with(|keys| match keys {
-        [] => Err(Error::NoKeys),
+        [] => Err(error::no_keys()),
         keys => Ok(public::id(keys, name, &prefix)),
     })
     .or_raise()
@@ -70,14 +69,14 @@ fn snowflake_from_public(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
 const KNOWN: usize = 8;
 
 /// The prefix that an argument is.
-fn known_prefix(text: Option<&[u8]>) -> Result<Prefix, Error> {
+fn known_prefix(text: Option<&[u8]>) -> Result<Prefix, ErrorReport> {
     static PREFIXES: OfProcess<Vec<Prefix>> = OfProcess::new(Vec::new());
-    let text = text.ok_or(Error::NullPrefix)?;
+    let text = text.ok_or_else(error::null_prefix)?;
     let mut known = PREFIXES.borrow_mut();
     if let Some(prefix) = known.iter().find(|prefix| prefix.as_bytes() == text) {
         return Ok(*prefix);
     }
-    let prefix = Prefix::new(text).map_err(Error::Prefix)?;
+    let prefix = Prefix::new(text).map_err(error::wrong_prefix)?;
     known.truncate(KNOWN - 1);
     known.insert(0, prefix);
     Ok(prefix)

@@ -5,7 +5,7 @@ use crate::pg::{report, worker};
 use pgrx::bgworkers::{BackgroundWorker, SignalWakeFlags};
 use pgrx::prelude::*;
 
-use super::error::Error;
+use super::error::unusable;
 use super::file;
 use super::keys::{self, State};
 
@@ -48,10 +48,10 @@ fn reload() {
         Err((path, error)) => {
             keys::publish(None);
             // After a crash, there might be none.
-            Error::File { path, error }.log(match keys::state().fingerprint {
+            report::log(unusable(&path, &error).set_detail(match keys::state().fingerprint {
                 Some(_) => "The keys from before remain in use.",
                 None => keys::NONE_UNTIL_USABLE,
-            });
+            }));
         }
     }
 }

@@ -3,12 +3,13 @@
 use std::ffi::CStr;
 
 use crate::pg::own_table::OwnTable;
+use crate::pg::report::ErrorReport;
 use crate::pg::spi::{self, Argument, Row, text};
 use crate::pg::{in_recovery, transaction};
 use pgrx::prelude::*;
 
 use super::databases;
-use super::error::Error;
+use super::error;
 use super::node::Node;
 use crate::settings;
 
@@ -22,13 +23,16 @@ pub struct Claims {
 
 impl Claims {
     /// Locks the table for this function, if the current role may claim.
-    pub fn locked(fcinfo: pg_sys::FunctionCallInfo, function: &CStr) -> Result<Claims, Error> {
+    pub fn locked(
+        fcinfo: pg_sys::FunctionCallInfo,
+        function: &CStr,
+    ) -> Result<Claims, ErrorReport> {
         if in_recovery() {
-            return Err(Error::InRecovery);
+            return Err(error::in_recovery());
         }
         transaction::refuse_read_only(function);
         if transaction::keeps_snapshot() {
-            return Err(Error::OldSnapshot);
+            return Err(error::old_snapshot());
         }
         // SAFETY: PostgreSQL calls with a function.
         let table = table_of(unsafe { (*(*fcinfo).flinfo).fn_oid })?;
@@ -140,12 +144,12 @@ pub fn own_identity() -> Option<[i32; 2]> {
 }
 
 /// The table beside this function of the extension, if the current role may claim.
-pub fn table_of(function: pg_sys::Oid) -> Result<OwnTable, Error> {
+pub fn table_of(function: pg_sys::Oid) -> Result<OwnTable, ErrorReport> {
     const MAY_CLAIM: &str = "
         SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
         WHERE d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
           AND (pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(d.objid, 'UPDATE'))";
     OwnTable::of(function, TABLE)
         .filter(|table| !spi::query::<()>(MAY_CLAIM, &[table.argument()]).is_empty())
-        .ok_or(Error::NotAllowed)
+        .ok_or_else(error::not_allowed)
 }

@@ -26,7 +26,6 @@ use crate::fleet::guard::Guard;
 use crate::generator::clock;
 use crate::settings;
 use claims::{Claims, table_of};
-use error::Error;
 
 pub use claims::{TABLE, int4, own_identity};
 pub use databases::with_claims;
@@ -63,7 +62,7 @@ fn snowflake_release_node(fcinfo: pg_sys::FunctionCallInfo) -> TimestampWithTime
     release(fcinfo).or_raise()
 }
 
-fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
+fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, ErrorReport> {
     let name = name(fcinfo)?;
     let layout = settings::fixed().layout;
     let last = [layout.last_datacenter_id(), layout.last_worker_id()];
@@ -73,7 +72,7 @@ fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
     if let Some(node) = claims.node(&name) {
         let agrees = |wanted: Option<i32>, id| wanted.is_none_or(|wanted| wanted == id);
         if !agrees(wanted[0], node.datacenter_id) || !agrees(wanted[1], node.worker_id) {
-            return Err(Error::HasOther { name, node });
+            return Err(error::has_other(&name, &node));
         }
         // The widths might have been others when it was given.
         in_range("datacenter_id", node.datacenter_id, last[0])?;
@@ -92,17 +91,18 @@ fn claim(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
         }
         None => match wanted {
             [Some(datacenter_id), Some(worker_id)] => {
-                Err(match claims.holder([datacenter_id, worker_id]) {
-                    Some(holder) => Error::Taken { datacenter_id, worker_id, holder },
-                    None => Error::OfThisServer { datacenter_id, worker_id },
+                let identity = [datacenter_id, worker_id];
+                Err(match claims.holder(identity) {
+                    Some(holder) => error::taken(identity, &holder),
+                    None => error::of_this_server(identity),
                 })
             }
-            _ => Err(Error::NoneLeft),
+            _ => Err(error::none_left()),
         },
     }
 }
 
-fn release(fcinfo: pg_sys::FunctionCallInfo) -> Result<TimestampWithTimeZone, Error> {
+fn release(fcinfo: pg_sys::FunctionCallInfo) -> Result<TimestampWithTimeZone, ErrorReport> {
     let name = name(fcinfo)?;
     let [floor, issued_until] = [time(fcinfo, 1)?, time(fcinfo, 2)?];
     // SAFETY: the function has this argument, a boolean.
@@ -110,14 +110,14 @@ fn release(fcinfo: pg_sys::FunctionCallInfo) -> Result<TimestampWithTimeZone, Er
     let until = match (floor, issued_until) {
         (Some(floor), None) => floor,
         (None, Some(until)) if fenced => until,
-        (None, Some(_)) => return Err(Error::NotFenced),
-        _ => return Err(Error::OneTime),
+        (None, Some(_)) => return Err(error::not_fenced()),
+        _ => return Err(error::not_one_time()),
     };
     let claims = Claims::locked(fcinfo, c"snowflake_release_node()")?;
-    let Some(node) = claims.node(&name) else { return Err(Error::NoNode(name)) };
+    let Some(node) = claims.node(&name) else { return Err(error::no_node(&name)) };
     if until < node.claimed_at {
         let argument = if floor.is_some() { "floor" } else { "issued_until" };
-        return Err(Error::BeforeClaim { argument, name, claimed_at: node.claimed_at });
+        return Err(error::before_claim(argument, &name, node.claimed_at));
     }
     Ok(from_raw(claims.release(&name, until)))
 }
@@ -126,17 +126,17 @@ fn release(fcinfo: pg_sys::FunctionCallInfo) -> Result<TimestampWithTimeZone, Er
 const LONGEST_NAME: usize = 255;
 
 /// The first argument.
-fn name(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Error> {
+fn name(fcinfo: pg_sys::FunctionCallInfo) -> Result<String, ErrorReport> {
     // SAFETY: the functions have this argument, a text.
     let name = unsafe {
         if pgrx::fcinfo::pg_arg_is_null(fcinfo, 0) {
-            return Err(Error::NoName);
+            return Err(error::no_name());
         }
         text_argument(fcinfo, 0)
     };
     // A fragment of a configuration names it in a comment.
     if name.trim().is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
-        return Err(Error::Name(name));
+        return Err(error::wrong_name(&name));
     }
     Ok(name)
 }
@@ -147,15 +147,15 @@ fn number(
     argument: usize,
     name: &'static str,
     last: u32,
-) -> Result<Option<i32>, Error> {
+) -> Result<Option<i32>, ErrorReport> {
     // SAFETY: the function has this argument, an integer.
     let number = unsafe { pg_getarg::<i32>(fcinfo, argument) };
     number.map(|value| in_range(name, value, last)).transpose()
 }
 
-fn in_range(name: &'static str, value: i32, last: u32) -> Result<i32, Error> {
+fn in_range(name: &'static str, value: i32, last: u32) -> Result<i32, ErrorReport> {
     if value < 0 || value as u32 > last {
-        return Err(Error::Number { name, value, last });
+        return Err(error::wrong_number(name, value, last));
     }
     Ok(value)
 }
@@ -164,14 +164,14 @@ fn in_range(name: &'static str, value: i32, last: u32) -> Result<i32, Error> {
 fn time(
     fcinfo: pg_sys::FunctionCallInfo,
     argument: usize,
-) -> Result<Option<pg_sys::TimestampTz>, Error> {
+) -> Result<Option<pg_sys::TimestampTz>, ErrorReport> {
     // SAFETY: the function has this argument, a timestamptz.
     let time = unsafe { pg_getarg::<TimestampWithTimeZone>(fcinfo, argument) };
     let Some(time) = time else { return Ok(None) };
     let lead = timestamp_in(settings::fixed().layout, time)? - clock::now();
     // A floor is never lowered again, so one that nobody can have had is a mistake.
     if lead > settings::LARGEST_LIMIT {
-        return Err(Error::FarAhead { lead });
+        return Err(error::far_ahead(lead));
     }
     Ok(Some(time.into_inner()))
 }

@@ -66,7 +66,7 @@ pub fn observe_at_once(id: i64) -> bool {
 pub fn observe(id: i64) -> Result<bool, ErrorReport> {
     let fixed = settings::require_preloading()?;
     reservation::refuse_in_recovery("observe snowflake IDs")?;
-    let parts = layout()?.decompose(id).map_err(crate::decode::Error::from)?;
+    let parts = layout()?.decompose(id)?;
     let (max_lead, mut is_above) = (max_lead(), false);
     let ask = |is_above: &mut bool| {
         check_for_interrupts!();
