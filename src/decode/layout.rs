@@ -86,26 +86,27 @@ fn transactions_ended() -> u64 {
     }
 }
 
-/// Finds what is stored of results that depend on the layout: in indexes, generated columns, checks
-/// and partition keys. The base 62 form of an ID does not depend on it, nor does a call that names
-/// the epoch. `snowflake_within()` is in SQL, and a member of the same extension.
-const STORED_RESULTS: &str = "SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid) \
-    FROM pg_depend AS member JOIN pg_proc AS p ON p.oid = member.objid \
-    JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid \
-    WHERE member.refclassid = 'pg_extension'::regclass AND member.deptype = 'e' \
-    AND member.classid = 'pg_proc'::regclass AND member.refobjid = (SELECT refobjid FROM pg_depend \
-    WHERE classid = 'pg_proc'::regclass AND objid = $1 AND refclassid = 'pg_extension'::regclass) \
-    AND p.provolatile = 'i' AND p.proname !~ '_base62$' \
-    AND NOT coalesce('epoch' = ANY (p.proargnames), false) \
-    AND d.classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)";
-
-/// Returns the objects that [`STORED_RESULTS`] finds in this database, as a list; `None` where
-/// there are none.
+/// The objects of this database that store results which depend on the layout, as a list; `None`
+/// where there are none. They are indexes, generated columns, checks and partition keys. The base 62
+/// form of an ID does not depend on the layout, nor does a call that names the epoch.
+/// `snowflake_within()` is in SQL, and a member of the same extension.
 pub fn stored_results() -> Option<String> {
-    let query = format!(
-        "SELECT string_agg(found, ', ' ORDER BY found) FROM ({STORED_RESULTS}) AS results (found)"
-    );
-    spi::query(&query, &[LibraryFunction::argument("snowflake_nextval")]).swap_remove(0)
+    const STORED_RESULTS: &str = "
+        SELECT string_agg(found, ', ' ORDER BY found)
+        FROM (
+            SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid)
+            FROM pg_depend AS own
+            JOIN pg_depend AS member USING (refclassid, refobjid, deptype)
+            JOIN pg_proc AS p ON p.oid = member.objid
+            JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid
+            WHERE own.classid = 'pg_proc'::regclass AND own.objid = $1 AND own.deptype = 'e'
+              AND member.classid = 'pg_proc'::regclass
+              AND p.provolatile = 'i' AND p.proname !~ '_base62$'
+              AND NOT coalesce('epoch' = ANY (p.proargnames), false)
+              AND d.classid IN ('pg_class'::regclass, 'pg_attrdef'::regclass,
+                                'pg_constraint'::regclass)
+        ) AS results (found)";
+    spi::query(STORED_RESULTS, &[LibraryFunction::argument("snowflake_nextval")]).swap_remove(0)
 }
 
 /// The layout that a call names. 22023 when it is not valid.

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::pg::report::{self, ErrorReport, OnceAMinute, OrRaise};
-use crate::pg::trigger;
+use crate::pg::{is_replica, trigger};
 use pgrx::prelude::*;
 
 use crate::generator::clock;
@@ -54,19 +54,15 @@ impl Guard {
             wrong_event().raise();
         }
         let row = trigger::row(&trigger) as i64;
-        // SAFETY: reads a variable of this process, and asks for the current user.
-        let (is_replica, is_superuser) = unsafe {
-            const REPLICA: i32 = pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32;
-            (pg_sys::SessionReplicationRole == REPLICA, pg_sys::superuser())
-        };
-        if is_replica && is_superuser {
+        // SAFETY: asks about the current user, in a transaction.
+        if is_replica() && unsafe { pg_sys::superuser() } {
             return row;
         }
         match passes(&trigger) {
             Ok(true) => row,
             Ok(false) => 0,
-            Err(error) if is_replica => {
-                self.log(error.message());
+            Err(error) if is_replica() => {
+                self.log(&error.message);
                 0
             }
             Err(error) => error.raise(),

@@ -8,6 +8,9 @@
 //! ended by then. Clearing releases, and reading acquires: a reader who finds a slot clear finds
 //! what was written before. Each place and each prepared slot has a spinlock of its own, under
 //! which its few integers are copied, and nothing else is done.
+//!
+//! Only a library that was preloaded has the memory. Nothing but [`init`], [`ended`] and [`at`] may
+//! be called without preloading.
 
 use std::cell::UnsafeCell;
 use std::mem::size_of;
@@ -196,7 +199,7 @@ unsafe fn fill<T>(begin: *mut Header, offset: usize, count: usize, value: impl F
     }
 }
 
-/// So many values of the memory, from this offset on. The library must have been preloaded.
+/// So many values of the memory, from this offset on.
 fn part<T>(offset: usize, count: usize) -> &'static [T] {
     // SAFETY: written when the server started; what is shared is atomic, or behind a lock.
     unsafe {
@@ -205,7 +208,7 @@ fn part<T>(offset: usize, count: usize) -> &'static [T] {
     }
 }
 
-/// The slot of each process, by its number. The library must have been preloaded.
+/// The slot of each process, by its number.
 pub fn slots() -> &'static [Slot] {
     part(SLOTS_AT, sizes()[0])
 }
@@ -218,17 +221,17 @@ fn places() -> &'static [Locked<Place>] {
     part(offsets()[1], PLACES)
 }
 
-/// Returns the number of prepared slots. The library must have been preloaded.
+/// Returns the number of prepared slots.
 pub fn prepared_slot_count() -> usize {
     sizes()[1]
 }
 
-/// Returns the content of this prepared slot. The library must have been preloaded.
+/// Returns the content of this prepared slot.
 pub fn prepared_slot(number: usize) -> PreparedSlot {
     prepared_slots()[number].with(|slot| *slot)
 }
 
-/// Returns the content of this place. The library must have been preloaded.
+/// Returns the content of this place.
 pub fn place(number: usize) -> Place {
     places()[number].with(|place| *place)
 }
@@ -238,7 +241,7 @@ pub fn settled() -> &'static AtomicBool {
     &header().settled
 }
 
-/// The anonymous transactions that have ended. The library must have been preloaded.
+/// The anonymous transactions that have ended.
 pub fn anonymous() -> Anonymous {
     let [count, next] = &header().anonymous;
     Anonymous { count: count.load(Acquire), next: next.load(Acquire) }
@@ -249,7 +252,7 @@ pub fn before() -> Before {
     Before { count: BEFORE.0.load(Relaxed), horizon: BEFORE.1.load(Relaxed) }
 }
 
-/// Keeps a horizon that was found, for later snapshots. The library must have been preloaded.
+/// Keeps a horizon that was found, for later snapshots.
 pub fn keep(horizon: i64) {
     header().horizon.fetch_max(horizon, AcqRel);
 }
@@ -333,7 +336,7 @@ pub fn at(event: Event) {
     }
 }
 
-/// The slot of a process. The library must have been preloaded.
+/// The slot of a process.
 ///
 /// # Safety
 ///

@@ -8,6 +8,7 @@
 //! while it is held, and it may be taken while any other is held.
 //!
 //! The server creates the memory when it starts, and again after a crash of one of its processes.
+//! Only a library that was preloaded has it: nothing but [`init`] may be called without preloading.
 
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
@@ -115,7 +116,7 @@ impl Taken {
     }
 }
 
-/// [`Generator::take_at_once`], under the lock, counted. The library must have been preloaded.
+/// [`Generator::take_at_once`], under the lock, counted.
 #[inline(always)]
 pub fn take_at_once(ids: &Ids, now: Timestamp, request: Request) -> Option<Taken> {
     let mut locked = lock();
@@ -129,7 +130,7 @@ pub fn take_at_once(ids: &Ids, now: Timestamp, request: Request) -> Option<Taken
     Some(taken)
 }
 
-/// [`Generator::take`], under the lock, counted. The library must have been preloaded.
+/// [`Generator::take`], under the lock, counted.
 pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> Decision {
     let mut locked = lock();
     let Protected { issued, generator, statistics, ring, .. } = &mut *locked;
@@ -180,8 +181,7 @@ pub fn take(ids: &Ids, reading: Reading, request: Request, limits: &Limits) -> D
 }
 
 /// [`Generator::observe`], under the lock, counted, for an ID with these parts; true if that is
-/// above all that this server has issued. `None` before this incarnation has begun. The library
-/// must have been preloaded.
+/// above all that this server has issued. `None` before this incarnation has begun.
 pub fn observe(parts: &Parts, now: Timestamp, max_lead: Span) -> Option<(Observation, bool)> {
     let Parts { timestamp, sequence, .. } = *parts;
     let mut locked = lock();
@@ -199,7 +199,7 @@ pub fn observe(parts: &Parts, now: Timestamp, max_lead: Span) -> Option<(Observa
 }
 
 /// [`Generator::raise_floor`], under the lock: the reservation is durable. Also switches reuse on
-/// or off, as the setting says now. The library must have been preloaded.
+/// or off, as the setting says now.
 pub fn raise_floor(floor: Timestamp, reserve_after: Timestamp) {
     let reuse = settings::REUSE_WINDOW.get() > 0;
     let mut locked = lock();
@@ -209,25 +209,25 @@ pub fn raise_floor(floor: Timestamp, reserve_after: Timestamp) {
 }
 
 /// Switches reuse off. The caller holds the lock of [`crate::promise::reservation`], so that nobody
-/// puts back a generator from before. The library must have been preloaded.
+/// puts back a generator from before.
 pub fn end_reuse() {
     let mut locked = lock();
     let Protected { generator, ring, .. } = &mut *locked;
     generator.set_reuse(ring, false);
 }
 
-/// The generator as it is now. The library must have been preloaded.
+/// The generator as it is now.
 pub fn generator() -> Generator {
     lock().generator
 }
 
 /// The time up to which IDs might have been issued since the server started; `None` before the
-/// first. The library must have been preloaded.
+/// first.
 pub fn promised() -> Option<Timestamp> {
     generator().promised()
 }
 
-/// Puts another generator in its place. The library must have been preloaded.
+/// Puts another generator in its place.
 pub fn restart(with: Generator) {
     lock().generator = with;
 }
@@ -235,7 +235,7 @@ pub fn restart(with: Generator) {
 /// Keeps the generator from issuing anything above its present timestamp, until it is restarted or
 /// told its floor again, and returns what it was before: a session that wants more asks for a
 /// reservation. It does not get one, since the caller holds the lock of
-/// [`crate::promise::reservation`]. The library must have been preloaded.
+/// [`crate::promise::reservation`].
 pub fn freeze() -> Generator {
     let mut locked = lock();
     let before = locked.generator;
@@ -243,14 +243,13 @@ pub fn freeze() -> Generator {
     before
 }
 
-/// Returns the number of IDs that were taken since the last reset, and the other statistics. The
-/// library must have been preloaded.
+/// Returns the number of IDs that were taken since the last reset, and the other statistics.
 pub fn statistics() -> (u64, Statistics) {
     let locked = lock();
     (locked.issued, locked.statistics)
 }
 
-/// Sets the statistics to zero. The library must have been preloaded.
+/// Sets the statistics to zero.
 pub fn reset_statistics(now: pg_sys::TimestampTz) {
     let mut locked = lock();
     locked.issued = 0;
@@ -259,7 +258,7 @@ pub fn reset_statistics(now: pg_sys::TimestampTz) {
 
 /// Counts an ID of this server's own identity that came from elsewhere. Returns how many there are
 /// if the log is to name this one: the first, and one a minute after it. `now` is the boot clock,
-/// or `None` for one that the log does not name in any case. The library must have been preloaded.
+/// or `None` for one that the log does not name in any case.
 pub fn count_twin(now: Option<Span>) -> Option<u64> {
     let mut locked = lock();
     let Statistics { twins, twin_logged, .. } = &mut locked.statistics;
@@ -268,7 +267,7 @@ pub fn count_twin(now: Option<Span>) -> Option<u64> {
 }
 
 /// Counts an ID of another server that was not followed. Returns how many there are if the log is
-/// to name this one, as [`count_twin`] does. The library must have been preloaded.
+/// to name this one, as [`count_twin`] does.
 pub fn count_refusal(now: Span) -> Option<u64> {
     let mut locked = lock();
     let Statistics { observations_refused, refusal_logged, .. } = &mut locked.statistics;
@@ -276,8 +275,7 @@ pub fn count_refusal(now: Span) -> Option<u64> {
     refusal_logged.is_due(now).then_some(*observations_refused)
 }
 
-/// Changes the statistics; see the contract above for what `count` may do. The library must have
-/// been preloaded.
+/// Changes the statistics; see the contract above for what `count` may do.
 pub fn count(count: impl FnOnce(&mut Statistics)) {
     count(&mut lock().statistics);
 }

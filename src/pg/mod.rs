@@ -51,8 +51,26 @@ pub mod unguarded;
 pub mod user;
 pub mod worker;
 
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
 pub(crate) use direct::called_directly;
 use pgrx::pg_sys;
+
+/// Returns whether this session applies what another server has done: `session_replication_role`.
+pub fn is_replica() -> bool {
+    const REPLICA: i32 = pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32;
+    // SAFETY: reads a variable of this process.
+    unsafe { pg_sys::SessionReplicationRole == REPLICA }
+}
+
+/// The data directory, as the server names it.
+pub fn data_directory() -> PathBuf {
+    // SAFETY: a string of the server, from its start on.
+    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) };
+    OsStr::from_bytes(directory.to_bytes()).into()
+}
 
 /// Returns whether the server is a standby, or still recovers after a crash.
 pub fn in_recovery() -> bool {

@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::pg::report::{self, ErrorReport, Report};
-use crate::pg::spi::{self, Argument, Row, query, text};
+use crate::pg::spi::{self, Argument, Row, oid, query, text};
 use crate::pg::transaction;
 use crate::pg::user::as_owner;
 
@@ -100,14 +100,9 @@ const OTHERS_CODE: &str = "
 impl OwnTable {
     /// The table of this name of the extension that has this function; `None` if there is none.
     pub fn of(function: pg_sys::Oid, name: &str) -> Option<OwnTable> {
-        let arguments = [(Some(function.into()), pg_sys::OIDOID), text(name)];
+        let arguments = [oid(function), text(name)];
         let (relation, name, owner, is_readable) = query(TABLE, &arguments).pop()?;
         Some(OwnTable { relation, name, owner, is_readable })
-    }
-
-    /// The table as an argument of a query.
-    pub fn argument(&self) -> Argument {
-        (Some(self.relation.into()), pg_sys::OIDOID)
     }
 
     /// Lets nobody else change the table, its triggers or its rules until the transaction ends.
@@ -133,16 +128,15 @@ impl OwnTable {
     /// Who owns the extension can drop it before the table is locked, and put something else in its
     /// place, so its name is looked at again. Only superusers rename its schema.
     fn check_name(&self) -> Result<(), Untrusted> {
-        let owner = (Some(self.owner.into()), pg_sys::OIDOID);
-        match spi::query_now::<()>(IS_SAME, &[self.argument(), text(&self.name), owner]).is_empty()
-        {
+        let arguments = [oid(self.relation), text(&self.name), oid(self.owner)];
+        match spi::query_now::<()>(IS_SAME, &arguments).is_empty() {
             true => Err(Untrusted::Replaced(self.name.clone())),
             false => Ok(()),
         }
     }
 
     fn check_code(&self) -> Result<(), Untrusted> {
-        match spi::query_now(OTHERS_CODE, &[self.argument()]).swap_remove(0) {
+        match spi::query_now(OTHERS_CODE, &[oid(self.relation)]).swap_remove(0) {
             Some(found) => Err(Untrusted::OthersCode { table: self.name.clone(), found }),
             None => Ok(()),
         }

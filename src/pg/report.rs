@@ -58,9 +58,12 @@ pub trait Report: Sized {
 #[derive(Debug)]
 pub struct ErrorReport {
     sqlstate: PgSqlErrorCode,
-    message: String,
-    detail: Option<String>,
-    hint: Option<String>,
+    /// The primary message.
+    pub message: String,
+    /// The detail.
+    pub detail: Option<String>,
+    /// The hint.
+    pub hint: Option<String>,
     place: &'static Location<'static>,
 }
 
@@ -83,21 +86,6 @@ impl ErrorReport {
     pub fn set_hint(mut self, hint: impl Into<String>) -> ErrorReport {
         self.hint = Some(hint.into());
         self
-    }
-
-    /// Returns the primary message.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// Returns the detail.
-    pub fn detail(&self) -> Option<&str> {
-        self.detail.as_deref()
-    }
-
-    /// Returns the hint.
-    pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
     }
 }
 

@@ -189,6 +189,16 @@ fn rows<R: Row>() -> Vec<R> {
     }
 }
 
+/// An OID for a query.
+pub fn oid(value: pg_sys::Oid) -> Argument {
+    (Some(value.into()), pg_sys::OIDOID)
+}
+
+/// An integer for a query.
+pub fn int4(value: i32) -> Argument {
+    (Some(value.into()), pg_sys::INT4OID)
+}
+
 /// A text for a query.
 pub fn text(value: &str) -> Argument {
     // SAFETY: makes a copy in memory of the call.

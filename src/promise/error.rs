@@ -49,11 +49,9 @@ impl Report for Error {
 }
 
 /// Lets the hint of an error name the page whose headings are the messages.
-fn with_page(report: ErrorReport) -> ErrorReport {
-    let Some(hint) = report.hint().map(|hint| format!("{hint} See docs/runbook.md.")) else {
-        return report;
-    };
-    report.set_hint(hint)
+fn with_page(mut report: ErrorReport) -> ErrorReport {
+    report.hint = report.hint.map(|hint| format!("{hint} See docs/runbook.md."));
+    report
 }
 
 fn report_of(refusal: Refusal) -> ErrorReport {

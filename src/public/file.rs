@@ -1,16 +1,16 @@
 //! The file that has the keys of public IDs. Nothing of what it contains is ever logged.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pgrx::pg_sys;
 use snowflake_core::outside::public::{KeyBytes, KeysError};
 
+use crate::pg::data_directory;
 use crate::settings;
 
 /// The largest file, in bytes. Eight keys take 264, so this leaves room for comments.
@@ -103,12 +103,10 @@ fn read_from(path: &Path) -> Result<KeyBytes, FileError> {
 /// copy.
 pub fn is_in_data_directory() -> bool {
     let Some(path) = configured() else { return false };
-    // SAFETY: a path that PostgreSQL keeps as long as it runs.
-    let data = unsafe { CStr::from_ptr(pg_sys::DataDir) };
-    let data = Path::new(OsStr::from_bytes(data.to_bytes()));
+    let data = data_directory();
     // A path that is not absolute begins in the data directory.
     let path = data.join(path);
-    match (fs::canonicalize(&path), fs::canonicalize(data)) {
+    match (fs::canonicalize(&path), fs::canonicalize(&data)) {
         (Ok(path), Ok(data)) => path.starts_with(data),
         // Nobody can say where a link leads that cannot be followed.
         _ => path.starts_with(data),

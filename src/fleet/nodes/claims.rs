@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use crate::pg::own_table::OwnTable;
 use crate::pg::report::ErrorReport;
-use crate::pg::spi::{self, Argument, Row, text};
+use crate::pg::spi::{self, Argument, Row, int4, text};
 use crate::pg::{in_recovery, transaction};
 use pgrx::prelude::*;
 
@@ -132,11 +132,6 @@ fn raw(expression: &str) -> String {
     )
 }
 
-/// An integer for a query.
-pub fn int4(value: i32) -> Argument {
-    (Some(value.into()), pg_sys::INT4OID)
-}
-
 /// The identity that this server itself has.
 pub fn own_identity() -> Option<[i32; 2]> {
     let identity = settings::fixed().identity?;
@@ -150,6 +145,6 @@ pub fn table_of(function: pg_sys::Oid) -> Result<OwnTable, ErrorReport> {
         WHERE d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
           AND (pg_has_role(e.extowner, 'USAGE') OR has_table_privilege(d.objid, 'UPDATE'))";
     OwnTable::of(function, TABLE)
-        .filter(|table| !spi::query::<()>(MAY_CLAIM, &[table.argument()]).is_empty())
+        .filter(|table| !spi::query::<()>(MAY_CLAIM, &[spi::oid(table.relation)]).is_empty())
         .ok_or_else(error::not_allowed)
 }

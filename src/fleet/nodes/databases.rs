@@ -20,7 +20,7 @@ pub fn note(table: &OwnTable) {
         "SELECT {NOTED} AND s.objid = $1
          AND s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
     );
-    if !table.write::<()>(&noted, &[table.argument()]).is_empty() {
+    if !table.write::<()>(&noted, &[spi::oid(table.relation)]).is_empty() {
         return;
     }
     // SAFETY: a variable of this process.

@@ -2,11 +2,6 @@
 //!
 //! A claim holds until it is released. Nothing expires, so no server that runs loses its identity
 //! to another one. A released identity is given out again with the floor of the server that had it.
-//!
-//! - `claims`: the table.
-//! - `databases`: the databases of this server that have claims.
-//! - `node`: the answer to a node.
-//! - `error`: reasons for which an identity is not given or taken back.
 
 mod claims;
 mod databases;
@@ -27,7 +22,7 @@ use crate::generator::clock;
 use crate::settings;
 use claims::{Claims, table_of};
 
-pub use claims::{TABLE, int4, own_identity};
+pub use claims::{TABLE, own_identity};
 pub use databases::with_claims;
 
 /// The identity of the node of this name, as lines of `postgresql.conf`. A name gets the same

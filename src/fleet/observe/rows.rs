@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::pg::report::{self, ErrorReport, OrRaise};
 use crate::pg::subtransaction::{message_of, rolled_back};
-use crate::pg::{called_directly, trigger};
+use crate::pg::{called_directly, is_replica, trigger};
 use pgrx::pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE};
 use pgrx::prelude::*;
 
@@ -68,12 +68,7 @@ fn look_at(trigger: &PgTrigger) -> Result<(), ErrorReport> {
     };
     let Some(id) = trigger::bigint(trigger, column)? else { return Ok(()) };
     let fixed = settings::fixed();
-    // SAFETY: a variable of this process.
-    let role = unsafe { pg_sys::SessionReplicationRole };
-    if role != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32
-        || !fixed.preloaded
-        || fixed.identity.is_none()
-    {
+    if !is_replica() || !fixed.preloaded || fixed.identity.is_none() {
         return Ok(());
     }
     // A value that is no ID is nothing to follow.
@@ -118,7 +113,7 @@ extern "C-unwind" fn follow() {
 
 /// Returns whether it is followed. An error is none for the transaction.
 fn may_follow(id: i64) -> bool {
-    let act = || observe(id).map_err(|error| error.message().to_owned());
+    let act = || observe(id).map_err(|error| error.message);
     let result = rolled_back(act, |error| Err(message_of(&error)));
     result.unwrap_or_else(|message| {
         if shared::count_refusal(clock::since_boot()).is_some() {

@@ -8,7 +8,7 @@ use crate::pg::time;
 use pgrx::prelude::*;
 use snowflake_core::time::Timestamp;
 
-use super::origin::Origin;
+use super::origin;
 use crate::settings::Identity;
 
 /// A row that another server with this server's identity has made.
@@ -37,7 +37,7 @@ impl Twin {
             let name = pg_sys::get_rel_name(table);
             if name.is_null() { table.to_string() } else { decode(CStr::from_ptr(name)) }
         };
-        let subscription = Origin::current().subscription();
+        let subscription = origin::subscription();
         Twin { own, id, timestamp, committed, table, subscription }
     }
 

@@ -23,7 +23,6 @@ use snowflake_core::time::{Span, Timestamp};
 use crate::generate::currval;
 use crate::settings::{self, Identity};
 use error::{wrong_arguments, wrong_event};
-use origin::Origin;
 use suspects::Suspect;
 
 pub use deleted::init;
@@ -67,7 +66,7 @@ fn watch(trigger: &PgTrigger) -> Result<(), ErrorReport> {
     }
     // A default or a trigger might have taken the ID here.
     let is_own = deleted::might_contain(id) || currval::last() == Some(id);
-    if is_own || Some(parts.timestamp) < watch.since || Origin::current().is_first_copy() {
+    if is_own || Some(parts.timestamp) < watch.since || origin::is_first_copy() {
         return Ok(());
     }
     let Watch { refuses, fresh_for, .. } = watch;

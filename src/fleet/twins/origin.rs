@@ -70,63 +70,43 @@ pub fn forget_progress() {
     }
 }
 
-/// The origin of rows in this session.
-#[derive(Clone, Copy)]
-pub enum Origin {
-    /// A subscription that follows its publisher.
-    Subscription(pg_sys::Oid),
-    /// A subscription that copies a table, and then follows the publisher until all tables do.
-    Synchronization { subscription: pg_sys::Oid, table: pg_sys::Oid },
-    /// Something else that replicates.
-    Other,
+/// The subscription whose rows this session applies, if it is one that does. With the table that it
+/// copies, if it copies one, and follows the publisher until all tables do.
+fn applied() -> Option<(pg_sys::Oid, pg_sys::Oid)> {
+    // SAFETY: a variable of this process: NULL, or the worker of logical replication that it is.
+    let worker = unsafe { pg_sys::MyLogicalRepWorker.as_ref()? };
+    Some((worker.subid, worker.relid))
 }
 
-impl Origin {
-    /// A worker that applies what others sent it has no table.
-    pub fn current() -> Origin {
-        // SAFETY: a variable of this process: NULL, or the worker of logical replication that it
-        // is.
-        match unsafe { pg_sys::MyLogicalRepWorker.as_ref() } {
-            Some(worker) if worker.relid != pg_sys::InvalidOid => {
-                Origin::Synchronization { subscription: worker.subid, table: worker.relid }
-            }
-            Some(worker) => Origin::Subscription(worker.subid),
-            None => Origin::Other,
-        }
+/// Returns whether rows are those of the first copy of a table. It contains IDs that this server
+/// issued itself. The copy is one transaction, so it is looked up once for each.
+pub fn is_first_copy() -> bool {
+    /// The start of the transaction that was looked up last, and whether it copies. Memory of one
+    /// process.
+    static LOOKED_UP: (AtomicI64, AtomicBool) = (AtomicI64::new(0), AtomicBool::new(false));
+    const COPIES: &str = "SELECT FROM pg_subscription_rel AS r
+        WHERE r.srsubid = $1 AND r.srrelid = $2 AND r.srsubstate = 'd'";
+    let Some((subscription, table)) = applied() else { return false };
+    if table == pg_sys::InvalidOid {
+        return false;
     }
-
-    /// Returns whether rows are those of the first copy of a table. It contains IDs that this
-    /// server issued itself. The copy is one transaction, so it is looked up once for each.
-    pub fn is_first_copy(self) -> bool {
-        /// The start of the transaction that was looked up last, and whether it copies. Memory of
-        /// one process.
-        static LOOKED_UP: (AtomicI64, AtomicBool) = (AtomicI64::new(0), AtomicBool::new(false));
-        let Origin::Synchronization { subscription, table } = self else { return false };
-        // SAFETY: reads a variable of this process.
-        let transaction = unsafe { pg_sys::GetCurrentTransactionStartTimestamp() };
-        if LOOKED_UP.0.load(Relaxed) != transaction {
-            const COPIES: &str = "SELECT FROM pg_subscription_rel AS r
-                WHERE r.srsubid = $1 AND r.srrelid = $2 AND r.srsubstate = 'd'";
-            let argument = |oid: pg_sys::Oid| (Some(oid.into()), pg_sys::OIDOID);
-            let copies =
-                !spi::query::<()>(COPIES, &[argument(subscription), argument(table)]).is_empty();
-            LOOKED_UP.1.store(copies, Relaxed);
-            LOOKED_UP.0.store(transaction, Relaxed);
-        }
-        LOOKED_UP.1.load(Relaxed)
+    // SAFETY: reads a variable of this process.
+    let transaction = unsafe { pg_sys::GetCurrentTransactionStartTimestamp() };
+    if LOOKED_UP.0.load(Relaxed) != transaction {
+        let copies = spi::query::<()>(COPIES, &[spi::oid(subscription), spi::oid(table)]);
+        LOOKED_UP.1.store(!copies.is_empty(), Relaxed);
+        LOOKED_UP.0.store(transaction, Relaxed);
     }
+    LOOKED_UP.1.load(Relaxed)
+}
 
-    /// The name of the subscription, unless it was dropped. A query would need a privilege that the
-    /// owner of a table might lack.
-    pub fn subscription(self) -> Option<String> {
-        let (Origin::Subscription(oid) | Origin::Synchronization { subscription: oid, .. }) = self
-        else {
-            return None;
-        };
-        // SAFETY: looks for a row by its OID. The result is a string, unless it is NULL.
-        unsafe {
-            let name = pg_sys::get_subscription_name(oid, true);
-            (!name.is_null()).then(|| decode(CStr::from_ptr(name)))
-        }
+/// The name of the subscription, unless it was dropped. A query would need a privilege that the
+/// owner of a table might lack.
+pub fn subscription() -> Option<String> {
+    let (subscription, _) = applied()?;
+    // SAFETY: looks for a row by its OID. The result is a string, unless it is NULL.
+    unsafe {
+        let name = pg_sys::get_subscription_name(subscription, true);
+        (!name.is_null()).then(|| decode(CStr::from_ptr(name)))
     }
 }

@@ -93,7 +93,7 @@ fn ready() -> Option<LibraryFunction> {
     let fixed = settings::fixed();
     let missing = |error: settings::Error| {
         let report = error.report();
-        (report::sentences(report.message(), None), report.hint().unwrap_or_default().to_owned())
+        (report::sentences(&report.message, None), report.hint.unwrap_or_default())
     };
     let function = LibraryFunction::of("snowflake_nextval");
     let (reason, hint) = match &function {

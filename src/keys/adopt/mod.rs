@@ -4,11 +4,6 @@
 //! A hook is told what a statement creates, before defaults and keys are there. So it only
 //! collects, and [`end`] looks at what was collected once the statement has returned. The catalog
 //! is read by the caches of PostgreSQL, because queries would take longer than the statement.
-//!
-//! - `convert`: conversion of the keys of a table.
-//! - `narrow`: integer columns that take or refer to snowflake IDs.
-//! - `identity`: statements about an identity column that has a default now.
-//! - `attempt`: queries and statements that do no harm to the statement of the user.
 
 mod attempt;
 mod convert;
@@ -22,6 +17,7 @@ use std::sync::OnceLock;
 use pgrx::PgList;
 use pgrx::prelude::*;
 
+use crate::pg::is_replica;
 use crate::pg::unguarded::{errhint, geterrcode};
 use crate::settings::ADOPTED_SCHEMAS;
 
@@ -86,7 +82,7 @@ pub unsafe fn begin(
         let is_of_caller = restriction == 0
             && !pg_sys::creating_extension
             && !pg_sys::IsBinaryUpgrade
-            && pg_sys::SessionReplicationRole != pg_sys::SESSION_REPLICATION_ROLE_REPLICA as c_int;
+            && !is_replica();
         let is_adopting = ADOPTED_SCHEMAS.value.get().is_some_and(|text| !text.is_empty());
         if !is_part && may_make_keys && is_of_caller && is_adopting {
             adoption.memory = pg_sys::CurrentMemoryContext;

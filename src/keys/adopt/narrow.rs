@@ -133,7 +133,7 @@ impl Holder {
             true => ("takes", "takes one".to_owned()),
             false => ("refers to", format!("refers to a new row of {}", relation_name(other))),
         };
-        let arguments = [(Some(table.into()), pg_sys::OIDOID), spi::text(&raw_name)];
+        let arguments = [spi::oid(table), spi::text(&raw_name)];
         let origins: Vec<String> = spi::query_now(ORIGINS, &arguments);
         let hint = match &origins[..] {
             [origin] => format!("Run ALTER TABLE {origin} ALTER COLUMN {column} TYPE bigint."),

@@ -41,8 +41,8 @@ impl Finding {
 
     /// The error that the next ID would raise.
     pub fn blocking(error: ErrorReport) -> Finding {
-        let detail = report::sentences(error.message(), error.detail());
-        Finding { state: State::Blocking, detail, hint: error.hint().map(str::to_owned) }
+        let detail = report::sentences(&error.message, error.detail.as_deref());
+        Finding { state: State::Blocking, detail, hint: error.hint }
     }
 
     /// It is not known, because of an error with this message.

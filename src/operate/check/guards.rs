@@ -1,7 +1,6 @@
 //! The check that the extension's tables are guarded.
 
 use crate::pg::spi;
-use pgrx::pg_sys;
 
 use super::facts::Facts;
 use super::finding::Finding;
@@ -27,8 +26,7 @@ const UNGUARDED: &str = "
 
 /// Checks that the guards of the extension's tables are fired at each insert, as a replica, too.
 pub fn guards(facts: &Facts) -> Finding {
-    let function = (Some(facts.function.into()), pg_sys::OIDOID);
-    match spi::query(UNGUARDED, &[function]).swap_remove(0) {
+    match spi::query(UNGUARDED, &[spi::oid(facts.function)]).swap_remove(0) {
         None::<String> => Finding::well("The extension's tables have their guards."),
         Some(tables) => Finding::doubtful(
             format!(

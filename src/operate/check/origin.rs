@@ -1,14 +1,13 @@
 //! Where the identity of this server comes from, and whether another server might have it.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::pg::encoding::encode_file_name;
 use crate::pg::own_table::OwnTable;
-use crate::pg::{spi, time};
-use pgrx::prelude::*;
+use crate::pg::{data_directory, spi, time};
 use snowflake_core::time::Timestamp;
 
 use super::facts::Facts;
@@ -40,7 +39,9 @@ pub fn of_identity(facts: &Facts) -> Finding {
         ),
         &[],
     );
-    let (directory, named) = (data_directory(), facts.fixed.named.as_ref());
+    // Without links.
+    let directory = fs::canonicalize(data_directory()).unwrap_or_else(|_| data_directory());
+    let named = facts.fixed.named.as_ref();
     let (mut origins, mut overridden, mut is_copied) = (Vec::new(), Vec::new(), false);
     for row in rows {
         let (setting, source, file, line, others): Setting = row;
@@ -156,7 +157,7 @@ pub fn claims(facts: &Facts) -> Finding {
         table.name
     );
     let claim: Option<(Option<String>, Option<String>, Option<i64>)> =
-        spi::query(&query, &own.map(nodes::int4)).pop();
+        spi::query(&query, &own.map(spi::int4)).pop();
     let Some((name, released_at, start_after)) = claim else {
         return Finding::well("No claim in this database is of the identity of this server.");
     };
@@ -196,14 +197,6 @@ const OVERRIDDEN: &str = "
 fn may_read_files() -> bool {
     may_read("pg_file_settings")
         && is_true("has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'EXECUTE')")
-}
-
-/// Without links.
-fn data_directory() -> PathBuf {
-    // SAFETY: a string of the server, from its start on.
-    let directory = unsafe { CStr::from_ptr(pg_sys::DataDir) };
-    let directory = PathBuf::from(OsStr::from_bytes(directory.to_bytes()));
-    fs::canonicalize(&directory).unwrap_or(directory)
 }
 
 fn is_below(file: &str, directory: &Path) -> bool {

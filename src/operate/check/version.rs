@@ -1,7 +1,6 @@
 //! The check that the library, the installed files and the extension are of one release.
 
 use crate::pg::spi;
-use pgrx::pg_sys;
 
 use super::facts::Facts;
 use super::finding::Finding;
@@ -23,9 +22,8 @@ pub fn version(facts: &Facts) -> Finding {
     if !may_read("pg_available_extensions") {
         return Finding::well("Not checked: this role may not read pg_available_extensions.");
     }
-    let function = (Some(facts.function.into()), pg_sys::OIDOID);
     let Some((extension, files)) =
-        spi::query::<(String, Option<String>)>(VERSIONS, &[function]).pop()
+        spi::query::<(String, Option<String>)>(VERSIONS, &[spi::oid(facts.function)]).pop()
     else {
         return Finding::unknown();
     };
