@@ -50,6 +50,12 @@ impl LibraryFunction {
     }
 }
 
+/// The extension that has this function; [`pg_sys::InvalidOid`] if none has.
+pub fn extension_of(function: pg_sys::Oid) -> pg_sys::Oid {
+    // SAFETY: looks into the catalog.
+    unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }
+}
+
 /// # Safety
 ///
 /// The row is one of `pg_proc`.
@@ -66,7 +72,7 @@ unsafe fn of_row(row: pg_sys::HeapTuple, symbol: &str) -> Option<LibraryFunction
                 path.rsplit('/').next().is_some_and(|it| LIBRARY.contains(&it))
             })
             && pg_sys::superuser_arg(proowner)
-            && pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, oid) != pg_sys::InvalidOid;
+            && extension_of(oid) != pg_sys::InvalidOid;
         // Another session might have dropped both since the function was found.
         let schema = pg_sys::get_namespace_name(pronamespace);
         (is_ours && !schema.is_null())

@@ -3,6 +3,7 @@
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
+use crate::pg::library_function::extension_of;
 use crate::pg::report::{self, ErrorReport, Report};
 use crate::pg::spi::{self, Argument, Row, oid, query, text};
 use crate::pg::transaction;
@@ -36,18 +37,15 @@ pub enum Untrusted {
     Replaced(String),
 }
 
-/// The table of the extension that has the function `$1`.
+/// The table `$2` of the extension `$1`.
 const TABLE: &str = "
     SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relowner,
            has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE')
-    FROM pg_depend AS function
-    JOIN pg_depend AS member ON member.refclassid = 'pg_extension'::regclass
-         AND member.refobjid = function.refobjid AND member.deptype = 'e'
-         AND member.classid = 'pg_class'::regclass
+    FROM pg_depend AS member
     JOIN pg_class AS c ON c.oid = member.objid AND c.relkind = 'r' AND c.relname = $2
     JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = 'snowflake_internal'
-    WHERE function.classid = 'pg_proc'::regclass AND function.objid = $1
-      AND function.refclassid = 'pg_extension'::regclass AND function.deptype = 'e'";
+    WHERE member.refclassid = 'pg_extension'::regclass AND member.refobjid = $1
+      AND member.deptype = 'e' AND member.classid = 'pg_class'::regclass";
 
 /// Finds the table `$1`, if its name is still `$2` and its owner `$3`.
 const IS_SAME: &str = "
@@ -100,7 +98,7 @@ const OTHERS_CODE: &str = "
 impl OwnTable {
     /// The table of this name of the extension that has this function; `None` if there is none.
     pub fn of(function: pg_sys::Oid, name: &str) -> Option<OwnTable> {
-        let arguments = [oid(function), text(name)];
+        let arguments = [oid(extension_of(function)), text(name)];
         let (relation, name, owner, is_readable) = query(TABLE, &arguments).pop()?;
         Some(OwnTable { relation, name, owner, is_readable })
     }

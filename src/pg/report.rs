@@ -55,7 +55,7 @@ pub trait Report: Sized {
 }
 
 /// A report of this extension.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ErrorReport {
     sqlstate: PgSqlErrorCode,
     /// The primary message.

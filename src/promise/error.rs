@@ -10,13 +10,13 @@ use snowflake_core::time::Timestamp;
 
 use super::register;
 use crate::generator::shared;
-use crate::settings::{self, NamedLayout};
+use crate::settings::NamedLayout;
 
 /// Errors of the promise.
 #[derive(Clone, Debug)]
 pub enum Error {
     /// The server is not configured to issue IDs.
-    Settings(settings::Error),
+    Settings(ErrorReport),
     /// The server is a standby, or still recovering.
     InRecovery {
         /// The action that is not possible.
@@ -26,7 +26,7 @@ pub enum Error {
     Refused(Refusal),
 }
 
-wraps!(Settings(settings::Error), Refused(Refusal));
+wraps!(Settings(ErrorReport), Refused(Refusal));
 
 impl From<Unreadable> for Error {
     fn from(error: Unreadable) -> Error {
@@ -37,7 +37,7 @@ impl From<Unreadable> for Error {
 impl Report for Error {
     fn report(self) -> ErrorReport {
         match self {
-            Error::Settings(error) => error.report(),
+            Error::Settings(error) => error,
             Error::InRecovery { what } => report::new(
                 PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
                 format!("cannot {what} during recovery"),

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::{env, fs};
 
+use crate::pg::report::ErrorReport;
 use snowflake_core::condition::{Condition, Found, Numbered, parse};
 use snowflake_core::layout::{Layout, Widths};
 
-use super::error::Error;
+use super::error;
 
 /// The name that stands for the machine's own.
 const HOST_NAME: &str = "hostname";
@@ -89,7 +90,7 @@ impl Named {
     }
 
     /// Returns the reason for which it gives no worker ID.
-    pub fn refusal(&self, layout: &Layout, datacenter_id: Option<u32>) -> Error {
+    pub fn refusal(&self, layout: &Layout, datacenter_id: Option<u32>) -> ErrorReport {
         let (mut detail, last) = (self.describe(), layout.last_worker_id());
         let mut wider = None;
         match (&self.unmet, self.found) {
@@ -100,7 +101,7 @@ impl Named {
                 wider = Some(self.widths(layout, datacenter_id));
             }
         }
-        Error::NoNumber { detail, wider }
+        error::no_number(detail, wider)
     }
 
     fn widths(&self, layout: &Layout, datacenter_id: Option<u32>) -> Option<Widths> {

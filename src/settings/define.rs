@@ -9,13 +9,13 @@
 
 use std::ffi::CString;
 
-use crate::pg::report::OrRaise;
+use crate::pg::report::{ErrorReport, OrRaise};
 use pgrx::{GucContext, pg_sys};
 use snowflake_core::layout::{Layout, TWITTER_EPOCH, Widths};
 use snowflake_core::time::Timestamp;
 
 use super::condition::Named;
-use super::error::Error;
+use super::error::{self, wrong_value};
 use super::fixed::{FIXED, Fixed, Identity};
 use super::integer::{Int, When};
 use super::table::{
@@ -75,7 +75,7 @@ pub fn init(preloading: bool) {
             Ok(configured) => {
                 let of_others = configured.filter(|_| preloading);
                 let unmet = of_others.and_then(|_| condition::unmet(&conditions));
-                (configured.filter(|_| unmet.is_none()), unmet.map(Error::Elsewhere))
+                (configured.filter(|_| unmet.is_none()), unmet.map(error::elsewhere))
             }
             Err(refusal) => (None, Some(refusal)),
         };
@@ -96,7 +96,7 @@ pub fn init(preloading: bool) {
 }
 
 /// The layout that is configured. The values of all settings are valid.
-fn configured(preloading: bool) -> Result<Layout, Error> {
+fn configured(preloading: bool) -> Result<Layout, ErrorReport> {
     for width in WIDTHS {
         width.configured(None)?;
     }
@@ -116,9 +116,9 @@ fn configured(preloading: bool) -> Result<Layout, Error> {
     Ok(layout)
 }
 
-fn checked_layout(epoch: Timestamp, bits: impl Fn(&Int) -> i32) -> Result<Layout, Error> {
+fn checked_layout(epoch: Timestamp, bits: impl Fn(&Int) -> i32) -> Result<Layout, ErrorReport> {
     let [datacenter, worker, sequence] = WIDTHS.map(|width| bits(width) as u32);
-    Layout::new(epoch, Widths { datacenter, worker, sequence }).map_err(Error::Layout)
+    Layout::new(epoch, Widths { datacenter, worker, sequence }).map_err(error::wrong_layout)
 }
 
 /// The identity that the settings say; `None` unless both numbers are set. A part of width 0 has
@@ -127,7 +127,7 @@ fn checked_layout(epoch: Timestamp, bits: impl Fn(&Int) -> i32) -> Result<Layout
 fn defined_identity(
     layout: Layout,
     named: Option<&Named>,
-) -> Result<Result<Option<Identity>, Error>, Error> {
+) -> Result<Result<Option<Identity>, ErrorReport>, ErrorReport> {
     let or_only = |id: Option<u32>, last| id.or((last == 0).then_some(0));
     let datacenter_id = or_only(DATACENTER_ID.defined()?, layout.last_datacenter_id());
     let mut worker_id = or_only(WORKER_ID.defined()?, layout.last_worker_id());
@@ -143,7 +143,7 @@ fn defined_identity(
 }
 
 /// Checks that the name of the server gives the worker ID that is set, if both are there.
-fn check_one_worker(named: &Named) -> Result<(), Error> {
+fn check_one_worker(named: &Named) -> Result<(), ErrorReport> {
     match WORKER_ID.configured()?.flatten() {
         Some(worker_id) if named.contradicts(worker_id) => {
             let value = placeholder::configured(WORKER_ID_FROM.name).unwrap_or_default();
@@ -151,28 +151,25 @@ fn check_one_worker(named: &Named) -> Result<(), Error> {
                 "{} But snowflake.worker_id is {worker_id}: remove it, or let both say the same.",
                 named.describe()
             );
-            Err(Error::Setting { name: WORKER_ID_FROM.name, value, rule })
+            Err(wrong_value(WORKER_ID_FROM.name, &value, rule))
         }
         _ => Ok(()),
     }
 }
 
 /// Checks what the configuration says, before the layout is fixed.
-fn check_configured_start(layout: &Layout) -> Result<(), Error> {
+fn check_configured_start(layout: &Layout) -> Result<(), ErrorReport> {
     if let Some(text) = placeholder::configured(START_AFTER.name)
         && let Some(start_after) = START_AFTER.configured()?
     {
-        valid::check_start_after(start_after, layout).map_err(|rule| Error::Setting {
-            name: START_AFTER.name,
-            value: text,
-            rule,
-        })?;
+        valid::check_start_after(start_after, layout)
+            .map_err(|rule| wrong_value(START_AFTER.name, &text, rule))?;
     }
     Ok(())
 }
 
 /// Checks what the configuration says, before the settings are defined and the layout is fixed.
-fn check_configured_identity(layout: Layout) -> Result<(), Error> {
+fn check_configured_identity(layout: Layout) -> Result<(), ErrorReport> {
     for (setting, last) in
         [(&DATACENTER_ID, layout.last_datacenter_id()), (&WORKER_ID, layout.last_worker_id())]
     {
@@ -180,7 +177,7 @@ fn check_configured_identity(layout: Layout) -> Result<(), Error> {
             && id > last
         {
             let value = CString::new(id.to_string()).unwrap_or_default();
-            return Err(Error::Setting { name: setting.name, value, rule: valid::id_rule(last) });
+            return Err(wrong_value(setting.name, &value, valid::id_rule(last)));
         }
     }
     Ok(())

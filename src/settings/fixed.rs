@@ -6,7 +6,8 @@ use snowflake_core::layout::{Ids, Layout};
 use snowflake_core::time::Timestamp;
 
 use super::condition::Named;
-use super::error::Error;
+use super::error;
+use crate::pg::report::ErrorReport;
 
 /// The two numbers that identify a server in its IDs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Fixed {
     /// The result of `snowflake.worker_id_from`, if it is set.
     pub named: Option<Named>,
     /// The reason for which there is no identity, although both numbers are looked for.
-    pub refusal: Option<Error>,
+    pub refusal: Option<ErrorReport>,
     /// True if the server loaded the library when it started, so that there is a generator.
     pub preloaded: bool,
     /// The largest sequence.
@@ -43,13 +44,13 @@ pub struct Fixed {
 
 impl Fixed {
     /// This server's identity, for what needs one: 55000 if there is none.
-    pub fn require_identity(&self) -> Result<Identity, Error> {
+    pub fn require_identity(&self) -> Result<Identity, ErrorReport> {
         self.identity.ok_or_else(|| self.no_identity())
     }
 
     /// Returns the reason for which there is none.
-    pub fn no_identity(&self) -> Error {
-        self.refusal.clone().unwrap_or(Error::NoIdentity)
+    pub fn no_identity(&self) -> ErrorReport {
+        self.refusal.clone().unwrap_or_else(error::no_identity)
     }
 }
 
@@ -63,7 +64,7 @@ pub fn fixed() -> &'static Fixed {
 }
 
 /// Layout and identity, for what needs the generator: 55000 unless the library was preloaded.
-pub fn require_preloading() -> Result<&'static Fixed, Error> {
+pub fn require_preloading() -> Result<&'static Fixed, ErrorReport> {
     let fixed = fixed();
-    if fixed.preloaded { Ok(fixed) } else { Err(Error::NotPreloaded) }
+    if fixed.preloaded { Ok(fixed) } else { Err(error::not_preloaded()) }
 }

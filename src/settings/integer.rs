@@ -3,11 +3,12 @@
 use std::ffi::{CStr, c_void};
 use std::ops::RangeInclusive;
 
+use crate::pg::report::ErrorReport;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use snowflake_core::layout::{Layout, SUM_RANGE};
 use snowflake_core::time::Span;
 
-use super::error::Error;
+use super::error::wrong_value;
 use super::placeholder;
 
 /// A setting that is an integer.
@@ -137,7 +138,7 @@ impl Int {
 
     /// The value in the configuration, or the default; an error when the value is not valid. The
     /// layout is not known yet when its own widths are asked for.
-    pub fn configured(&self, layout: Option<&Layout>) -> Result<i32, Error> {
+    pub fn configured(&self, layout: Option<&Layout>) -> Result<i32, ErrorReport> {
         let Some(text) = placeholder::configured(self.name) else { return Ok(self.get()) };
         let mut value = 0;
         // SAFETY: both pointers are valid for the call, which is PostgreSQL's own reading of a
@@ -159,7 +160,7 @@ impl Int {
         } else {
             return Ok(value);
         };
-        Err(Error::Setting { name: self.name, value: text, rule })
+        Err(wrong_value(self.name, &text, rule))
     }
 
     fn range(&self, layout: Option<&Layout>) -> RangeInclusive<i32> {

@@ -24,7 +24,7 @@ use snowflake_core::time::Span;
 
 pub use condition::Named;
 pub use define::init;
-pub use error::Error;
+pub use error::not_preloaded;
 pub use fixed::{Fixed, Identity, fixed, require_preloading};
 pub use named_layout::NamedLayout;
 pub use table::{

@@ -6,8 +6,9 @@ use std::ffi::{CStr, CString, c_char};
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 
 use crate::pg::argument::LONGEST;
+use crate::pg::report::ErrorReport;
 
-use super::error::{Error, explain};
+use super::error::{explain, wrong_value};
 use super::placeholder;
 
 /// A setting that is a text.
@@ -35,21 +36,17 @@ type Hook = unsafe extern "C-unwind" fn(
 impl<T> Text<T> {
     /// Returns the value in the configuration, before the setting is defined; `None` where there is
     /// none.
-    pub fn configured(&self) -> Result<Option<T>, Error> {
+    pub fn configured(&self) -> Result<Option<T>, ErrorReport> {
         placeholder::configured(self.name).map(|text| self.valid(text)).transpose()
     }
 
     /// Returns the value of the setting.
-    pub fn defined(&self) -> Result<T, Error> {
+    pub fn defined(&self) -> Result<T, ErrorReport> {
         self.valid(self.value.get().unwrap_or_default())
     }
 
-    fn valid(&self, text: CString) -> Result<T, Error> {
-        (self.parse)(&text.to_string_lossy()).map_err(|rule| Error::Setting {
-            name: self.name,
-            value: text,
-            rule,
-        })
+    fn valid(&self, text: CString) -> Result<T, ErrorReport> {
+        (self.parse)(&text.to_string_lossy()).map_err(|rule| wrong_value(self.name, &text, rule))
     }
 
     /// Defines the setting.

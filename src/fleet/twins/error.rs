@@ -12,35 +12,17 @@ use super::origin;
 use crate::settings::Identity;
 
 /// A row that another server with this server's identity has made.
-#[derive(Debug)]
 pub struct Twin {
-    own: Identity,
-    id: i64,
-    /// When the ID was issued, and when the row was committed, Unix ms.
-    timestamp: Timestamp,
-    committed: Timestamp,
-    table: String,
-    /// The subscription that brought it, if one did.
-    subscription: Option<String>,
+    pub own: Identity,
+    pub id: i64,
+    /// When the ID was issued.
+    pub timestamp: Timestamp,
+    /// When the row was committed.
+    pub committed: Timestamp,
+    pub table: pg_sys::Oid,
 }
 
 impl Twin {
-    pub fn new(
-        own: Identity,
-        id: i64,
-        timestamp: Timestamp,
-        committed: Timestamp,
-        table: pg_sys::Oid,
-    ) -> Twin {
-        // SAFETY: looks a name up, which is a copy. NULL if there is none any more.
-        let table = unsafe {
-            let name = pg_sys::get_rel_name(table);
-            if name.is_null() { table.to_string() } else { decode(CStr::from_ptr(name)) }
-        };
-        let subscription = origin::subscription();
-        Twin { own, id, timestamp, committed, table, subscription }
-    }
-
     /// The entry of the log that names this row, the last of `count` such rows.
     pub fn entry(self, count: u64) -> ErrorReport {
         let report = report::message(format!(
@@ -67,8 +49,13 @@ impl Twin {
     }
 
     fn row(&self) -> String {
-        let Twin { id, table, .. } = self;
-        let through = match &self.subscription {
+        let id = self.id;
+        // SAFETY: looks a name up, which is a copy. NULL if there is none any more.
+        let table = unsafe {
+            let name = pg_sys::get_rel_name(self.table);
+            if name.is_null() { self.table.to_string() } else { decode(CStr::from_ptr(name)) }
+        };
+        let through = match origin::subscription() {
             Some(subscription) => format!(" through subscription \"{subscription}\""),
             None => String::new(),
         };

@@ -65,7 +65,7 @@ fn find_twins() -> Result<(), ErrorReport> {
             continue;
         }
         let entry = shared::count_twin((!refuses).then(clock::since_boot));
-        let twin = || Twin::new(own, id, timestamp, committed, table.into());
+        let twin = || Twin { own, id, timestamp, committed, table: table.into() };
         if refuses {
             origin::forget_progress();
             return Err(twin().refusal());

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::pg::encoding::encode;
 use crate::pg::library_function::LibraryFunction;
-use crate::pg::report::{self, Report};
+use crate::pg::report::{self, ErrorReport};
 use crate::pg::spi::execute_here;
 use pgrx::pg_sys::NodeTag::{T_Const, T_OpExpr, T_Var};
 use pgrx::pg_sys::SysCacheIdentifier::CONSTROID;
@@ -91,13 +91,12 @@ impl Display for Reason {
 /// what is missing: the setting asks for what cannot be done.
 fn ready() -> Option<LibraryFunction> {
     let fixed = settings::fixed();
-    let missing = |error: settings::Error| {
-        let report = error.report();
+    let missing = |report: ErrorReport| {
         (report::sentences(&report.message, None), report.hint.unwrap_or_default())
     };
     let function = LibraryFunction::of("snowflake_nextval");
     let (reason, hint) = match &function {
-        _ if !fixed.preloaded => missing(settings::Error::NotPreloaded),
+        _ if !fixed.preloaded => missing(settings::not_preloaded()),
         _ if fixed.identity.is_none() => missing(fixed.no_identity()),
         None => (
             "The database has no extension snowflake, or its snowflake_nextval() is not the \

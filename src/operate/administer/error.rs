@@ -1,6 +1,6 @@
 //! Errors of administration.
 
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport};
 use crate::pg::time;
 use snowflake_core::promise::Rejection;
 
@@ -9,7 +9,7 @@ use crate::settings::{self, NamedLayout};
 /// The error for a request that would make IDs come back, or run far ahead of the clock.
 pub fn denied(rejection: Rejection) -> ErrorReport {
     match rejection {
-        Rejection::NoIdentity => settings::fixed().no_identity().report(),
+        Rejection::NoIdentity => settings::fixed().no_identity(),
         Rejection::IdentityOfOriginal => report::not_ready(
             "this server has the datacenter and worker ID of the one that it was copied from",
         )

@@ -40,7 +40,7 @@ const TABLES_WITH_KEYS: &str = "SELECT DISTINCT a.adrelid, a.adrelid::regclass::
 pub fn preloading(_: &Facts) -> Finding {
     match settings::require_preloading() {
         Ok(_) => Finding::well("The library is in shared_preload_libraries."),
-        Err(error) => Finding::blocking(error.report()),
+        Err(error) => Finding::blocking(error),
     }
 }
 
@@ -57,7 +57,7 @@ pub fn identity(facts: &Facts) -> Finding {
                 _ => format!("{own}."),
             })
         }
-        None => Finding::blocking(facts.fixed.no_identity().report()),
+        None => Finding::blocking(facts.fixed.no_identity()),
     }
 }
 

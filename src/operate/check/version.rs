@@ -1,5 +1,6 @@
 //! The check that the library, the installed files and the extension are of one release.
 
+use crate::pg::library_function::extension_of;
 use crate::pg::spi;
 
 use super::facts::Facts;
@@ -9,13 +10,11 @@ use super::rights::may_read;
 /// The version of the library that runs.
 const LIBRARY: &str = env!("CARGO_PKG_VERSION");
 
-/// The version of the extension that has the function `$1`, and that of its control file.
+/// The version of the extension `$1`, and that of its control file.
 const VERSIONS: &str = "
     SELECT e.extversion, (SELECT a.default_version FROM pg_available_extensions AS a
                           WHERE a.name = e.extname)
-    FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
-    WHERE (d.classid, d.objid, d.refclassid, d.deptype)
-          = ('pg_proc'::regclass, $1, 'pg_extension'::regclass, 'e')";
+    FROM pg_extension AS e WHERE e.oid = $1";
 
 /// Checks that they are of one release.
 pub fn version(facts: &Facts) -> Finding {
@@ -23,7 +22,8 @@ pub fn version(facts: &Facts) -> Finding {
         return Finding::well("Not checked: this role may not read pg_available_extensions.");
     }
     let Some((extension, files)) =
-        spi::query::<(String, Option<String>)>(VERSIONS, &[spi::oid(facts.function)]).pop()
+        spi::query::<(String, Option<String>)>(VERSIONS, &[spi::oid(extension_of(facts.function))])
+            .pop()
     else {
         return Finding::unknown();
     };
