@@ -44,7 +44,7 @@ fn snowflake_json(id: i64) -> JsonB {
 /// 22023 when negative.
 #[pg_extern(immutable, strict, parallel_safe)]
 fn snowflake_to_base62(id: i64) -> String {
-    to_base62(id).or_raise().as_str().into()
+    to_base62(id).or_raise()
 }
 
 /// The ID that this text stands for. 22P02 when the text is malformed; 22003 when it stands for

@@ -38,7 +38,7 @@ fn snowflake_to_public(fcinfo: pg_sys::FunctionCallInfo) -> Option<Vec<u8>> {
         [] => Err(error::no_keys()),
         [first, ..] => Ok(first.name(id, &prefix)),
     });
-    Some(name.or_raise().as_str().into())
+    Some(name.or_raise().into_bytes())
 }
 
 /// The ID that has this name: NULL if there is none, and for NULL. Errors as those of

@@ -63,7 +63,7 @@ proptest! {
         let name = key.name(id, &one);
         prop_assert_eq!(id_of(&other, name.as_str(), &one), None);
         let both = [other, key.clone()];
-        prop_assert_eq!(public::id(&both, name.as_str().as_bytes(), &one), Some(id));
+        prop_assert_eq!(public::id(&both, name.as_bytes(), &one), Some(id));
         prop_assert_eq!(id_of(&key, name.as_str(), &two), None);
         // Nor does somebody who knows how names look, and exchanges the prefix.
         let digits = &name.as_str()[name.as_str().len() - LENGTH..];
@@ -79,7 +79,7 @@ proptest! {
         key in keys(), id in ids(), text in prefixes(), at in any::<prop::sample::Index>(), to in any::<char>(),
     ) {
         let (key, prefix) = (Key::new(&key), prefix(&text));
-        let name = key.name(id, &prefix).as_str().to_owned();
+        let name = key.name(id, &prefix);
         let at = at.index(name.len());
         for changed in [
             format!("{}{to}{}", &name[..at], &name[at + 1..]),
@@ -133,7 +133,7 @@ fn ten_million_forged_names_are_nobodys() {
     let (stranger, orders) = (Key::new(&[6; 16]), prefix("ord"));
     for id in 0..10_000_000 {
         let name = stranger.name(id, &orders);
-        assert_eq!(public::id(&keys, name.as_str().as_bytes(), &orders), None, "{}", name.as_str());
+        assert_eq!(public::id(&keys, name.as_bytes(), &orders), None, "{}", name.as_str());
     }
 }
 
@@ -142,7 +142,7 @@ fn no_two_of_ten_million_ids_share_a_name() {
     let (key, none) = (Key::new(&[3; 16]), prefix(""));
     let first = 1_268_118_639_732_232_192;
     let mut names: Vec<[u8; LENGTH]> = (first..first + 10_000_000)
-        .map(|id| key.name(id, &none).as_str().as_bytes().try_into().expect("22 digits"))
+        .map(|id| key.name(id, &none).as_bytes().try_into().expect("22 digits"))
         .collect();
     names.sort_unstable();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]));

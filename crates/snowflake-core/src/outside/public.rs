@@ -12,8 +12,8 @@
 //! let keys = [Key::new(&[7; 16])];
 //! let orders = Prefix::new("ord").unwrap();
 //! let name = keys[0].name(1268118639732232192, &orders);
-//! assert_eq!(name.as_str().len(), "ord_".len() + 22);
-//! let read = |prefix| id(&keys, name.as_str().as_bytes(), &Prefix::new(prefix).unwrap());
+//! assert_eq!(name.len(), "ord_".len() + 22);
+//! let read = |prefix| id(&keys, name.as_bytes(), &Prefix::new(prefix).unwrap());
 //! assert_eq!(read("ord"), Some(1268118639732232192));
 //! assert_eq!(read("usr"), None);
 //! ```
@@ -22,7 +22,7 @@ use aes::Aes128;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use sha2::{Digest, Sha256};
 
-use crate::outside::text::{DIGITS, value};
+use crate::outside::text::{digits, value};
 
 /// The number of digits behind the prefix: 62 to the power of 22 is more than 2 to the power of
 /// 128.
@@ -99,46 +99,6 @@ fn check(prefix: &[u8]) -> u64 {
     u64::from_be_bytes(hash[..8].try_into().expect("8 bytes"))
 }
 
-/// A name: a prefix, an underscore and digits, or digits alone.
-#[derive(Clone, Copy)]
-pub struct Name {
-    text: [u8; LONGEST_PREFIX + 1 + LENGTH],
-    length: u8,
-}
-
-impl Name {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.text[..self.length.into()]).expect("all of it is ASCII")
-    }
-
-    fn new(prefix: &Prefix, block: u128) -> Name {
-        let mut name = Name { text: [0; LONGEST_PREFIX + 1 + LENGTH], length: 0 };
-        for byte in prefix.lead() {
-            name.text[usize::from(name.length)] = byte;
-            name.length += 1;
-        }
-        let ten = u128::from(TEN_DIGITS);
-        let (first, rest) = ((block / ten / ten) as u64, block / ten % ten);
-        let start = usize::from(name.length);
-        let (two, tens) = name.text[start..start + LENGTH].split_at_mut(2);
-        let (tens, last) = tens.split_at_mut(10);
-        write_digits(two, first);
-        write_digits(tens, rest as u64);
-        write_digits(last, (block % ten) as u64);
-        name.length += LENGTH as u8;
-        name
-    }
-}
-
-/// Fills the text with the digits of the number, with zeros in front.
-fn write_digits(text: &mut [u8], mut rest: u64) {
-    for digit in text.iter_mut().rev() {
-        *digit = DIGITS[(rest % 62) as usize];
-        rest /= 62;
-    }
-}
-
 /// The number that at most ten digits stand for; `None` where one of them is no digit.
 fn read_digits(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, |number, digit| Some(number * 62 + value((*digit).into())? as u64))
@@ -182,11 +142,17 @@ impl Key {
         format!("{:08x}", u32::from_be_bytes(self.fingerprint))
     }
 
-    /// The name of an ID.
-    pub fn name(&self, id: i64, prefix: &Prefix) -> Name {
+    /// The name of an ID: a prefix, an underscore and digits, or digits alone.
+    pub fn name(&self, id: i64, prefix: &Prefix) -> String {
         let mut block = (u128::from(id as u64) << 64 | u128::from(prefix.check)).to_be_bytes();
         self.cipher.encrypt_block((&mut block).into());
-        Name::new(prefix, u128::from_be_bytes(block))
+        let (block, ten) = (u128::from_be_bytes(block), u128::from(TEN_DIGITS));
+        let mut name = Vec::with_capacity(prefix.as_bytes().len() + 1 + LENGTH);
+        name.extend(prefix.lead());
+        name.extend(digits::<2>((block / ten / ten) as u64));
+        name.extend(digits::<10>((block / ten % ten) as u64));
+        name.extend(digits::<10>((block % ten) as u64));
+        String::from_utf8(name).expect("all of it is ASCII")
     }
 
     /// The ID of which this is the block; `None` if the block was not made with this key and

@@ -5,7 +5,7 @@
 //! use snowflake_core::time::Timestamp;
 //!
 //! let text = to_base62(1268118639732232192).unwrap();
-//! assert_eq!(text.as_str(), "1Vfznn0WLjc");
+//! assert_eq!(text, "1Vfznn0WLjc");
 //! assert_eq!(from_base62("1Vfznn0WLjc"), Ok(1268118639732232192));
 //! assert_eq!(iso8601(Timestamp(1591178018874)), "2020-06-03T09:53:38.874Z");
 //! ```
@@ -20,19 +20,7 @@ use crate::time::Timestamp;
 pub const LENGTH: usize = 11;
 
 /// The digits, in the order of their values and of ASCII, so that texts sort as the IDs do.
-pub(crate) const DIGITS: [u8; 62] =
-    *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/// An ID in base 62.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Base62([u8; LENGTH]);
-
-impl Base62 {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("digits are ASCII")
-    }
-}
+const DIGITS: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Reasons for which a text is not the base 62 form of an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,14 +42,19 @@ pub enum Base62Error {
 }
 
 /// The ID in base 62, padded with zeros in front: sorts byte by byte as the ID does.
-pub fn to_base62(id: i64) -> Result<Base62, PartsError> {
-    let mut rest = u64::try_from(id).map_err(|_| PartsError::Negative(id))?;
-    let mut text = [0; LENGTH];
+pub fn to_base62(id: i64) -> Result<String, PartsError> {
+    let id = u64::try_from(id).map_err(|_| PartsError::Negative(id))?;
+    Ok(digits::<LENGTH>(id).map(char::from).iter().collect())
+}
+
+/// So many digits of the number, with zeros in front.
+pub(crate) fn digits<const N: usize>(mut rest: u64) -> [u8; N] {
+    let mut text = [0; N];
     for digit in text.iter_mut().rev() {
         *digit = DIGITS[(rest % 62) as usize];
         rest /= 62;
     }
-    Ok(Base62(text))
+    text
 }
 
 /// The ID whose base 62 form this is. What [`to_base62`] does not write is not read: nothing is
