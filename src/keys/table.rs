@@ -188,6 +188,12 @@ pub fn quoted(name: &CStr) -> String {
 /// The types that are too narrow for snowflake IDs.
 pub const NARROW: [pg_sys::Oid; 2] = [pg_sys::INT2OID, pg_sys::INT4OID];
 
+/// Returns whether a column is of this type.
+pub fn has_type(table: pg_sys::Oid, column: i16, of: pg_sys::Oid) -> bool {
+    // SAFETY: looks for the column by its number.
+    unsafe { pg_sys::get_atttype(table, column) == of }
+}
+
 /// The name of a type.
 pub fn type_name(of: pg_sys::Oid) -> String {
     // SAFETY: looks for the type by its OID.

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 
 use crate::pg::encoding::{decode, encode};
@@ -57,7 +58,7 @@ macro_rules! values {
         }
     )*};
 }
-values!(bool, i32, i64, pg_sys::Oid, pg_sys::TransactionId);
+values!(bool, i32, i64, pg_sys::Oid, pg_sys::TransactionId, TimestampWithTimeZone);
 
 macro_rules! not_null {
     ($($of:ty),*) => {$(
@@ -73,7 +74,7 @@ macro_rules! not_null {
         }
     )*};
 }
-not_null!(String, bool, i32, i64, pg_sys::Oid, pg_sys::TransactionId);
+not_null!(String, bool, i32, i64, pg_sys::Oid, pg_sys::TransactionId, TimestampWithTimeZone);
 
 impl<A: Value> Row for A {
     unsafe fn read(tuple: pg_sys::HeapTuple, columns: pg_sys::TupleDesc) -> A {

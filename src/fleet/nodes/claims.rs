@@ -6,6 +6,7 @@ use crate::pg::own_table::OwnTable;
 use crate::pg::report::ErrorReport;
 use crate::pg::spi::{self, Argument, Row, int4, text};
 use crate::pg::{in_recovery, transaction};
+use pgrx::datum::TimestampWithTimeZone;
 use pgrx::prelude::*;
 
 use super::databases;
@@ -50,14 +51,12 @@ impl Claims {
 
     /// The node of that name, if it has an identity.
     pub fn node(&self, name: &str) -> Option<Node> {
-        let query = format!(
-            "SELECT c.datacenter_id, c.worker_id, {},
-                    to_char(c.start_after AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')
-             FROM claims AS c WHERE c.released_at IS NULL AND c.name = $1",
-            raw("c.claimed_at")
-        );
+        let query = "
+            SELECT c.datacenter_id, c.worker_id, c.claimed_at,
+                   to_char(c.start_after AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')
+            FROM claims AS c WHERE c.released_at IS NULL AND c.name = $1";
         let (datacenter_id, worker_id, claimed_at, start_after) =
-            self.query(&query, &[text(name)]).pop()?;
+            self.query(query, &[text(name)]).pop()?;
         Some(Node { datacenter_id, worker_id, claimed_at, start_after })
     }
 
@@ -109,27 +108,18 @@ impl Claims {
 
     /// Takes the identity back from the node of that name, and returns the time after which its
     /// next IDs start.
-    pub fn release(&self, name: &str, until: pg_sys::TimestampTz) -> pg_sys::TimestampTz {
+    pub fn release(&self, name: &str, until: TimestampWithTimeZone) -> TimestampWithTimeZone {
         let table = &self.table.name;
         let statement = format!(
             "WITH released AS (
                 UPDATE {table} SET released_at = clock_timestamp(),
                                    start_after = greatest(start_after, $2)
                 WHERE released_at IS NULL AND name = $1 RETURNING start_after)
-             SELECT {} FROM released",
-            raw("start_after")
+             SELECT start_after FROM released"
         );
-        let until = (Some(until.into()), pg_sys::TIMESTAMPTZOID);
-        self.table.write(&statement, &[text(name), until])[0]
+        let until = (until.into_datum(), pg_sys::TIMESTAMPTZOID);
+        self.table.write(&statement, &[text(name), until]).swap_remove(0)
     }
-}
-
-/// SQL for a time as PostgreSQL counts.
-fn raw(expression: &str) -> String {
-    format!(
-        "(extract(epoch FROM {expression} - timestamptz '2000-01-01 00:00:00+00') * \
-         1000000)::bigint"
-    )
 }
 
 /// The identity that this server itself has.

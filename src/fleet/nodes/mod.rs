@@ -11,7 +11,6 @@ mod node;
 use crate::pg::argument::text_argument;
 use crate::pg::encoding::encode;
 use crate::pg::report::{self, ErrorReport, OrRaise};
-use crate::pg::time::from_raw;
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::prelude::*;
@@ -112,9 +111,9 @@ fn release(fcinfo: pg_sys::FunctionCallInfo) -> Result<TimestampWithTimeZone, Er
     let Some(node) = claims.node(&name) else { return Err(error::no_node(&name)) };
     if until < node.claimed_at {
         let argument = if floor.is_some() { "floor" } else { "issued_until" };
-        return Err(error::before_claim(argument, &name, node.claimed_at));
+        return Err(error::before_claim(argument, &name, node.claimed_at.into_inner()));
     }
-    Ok(from_raw(claims.release(&name, until)))
+    Ok(claims.release(&name, until))
 }
 
 /// The longest name of a node, in bytes of UTF-8.
@@ -155,11 +154,11 @@ fn in_range(name: &'static str, value: i32, last: u32) -> Result<i32, ErrorRepor
     Ok(value)
 }
 
-/// A time that IDs can have, as PostgreSQL counts.
+/// A time that IDs can have.
 fn time(
     fcinfo: pg_sys::FunctionCallInfo,
     argument: usize,
-) -> Result<Option<pg_sys::TimestampTz>, ErrorReport> {
+) -> Result<Option<TimestampWithTimeZone>, ErrorReport> {
     // SAFETY: the function has this argument, a timestamptz.
     let time = unsafe { pg_getarg::<TimestampWithTimeZone>(fcinfo, argument) };
     let Some(time) = time else { return Ok(None) };
@@ -168,7 +167,7 @@ fn time(
     if lead > settings::LARGEST_LIMIT {
         return Err(error::far_ahead(lead));
     }
-    Ok(Some(time.into_inner()))
+    Ok(Some(time))
 }
 
 /// The notice for a node that claims the identity of this server by its numbers.

@@ -2,7 +2,7 @@
 
 use crate::pg::report::{self, ErrorReport};
 use crate::pg::time::display_timestamptz;
-use pgrx::pg_sys;
+use pgrx::datum::TimestampWithTimeZone;
 
 /// A node that has an identity.
 #[derive(Debug)]
@@ -11,8 +11,8 @@ pub struct Node {
     pub datacenter_id: i32,
     /// The worker ID.
     pub worker_id: i32,
-    /// When it was given its identity, as PostgreSQL counts.
-    pub claimed_at: pg_sys::TimestampTz,
+    /// When it was given its identity.
+    pub claimed_at: TimestampWithTimeZone,
     /// In the form of `snowflake.start_after`.
     pub start_after: Option<String>,
 }
@@ -20,7 +20,7 @@ pub struct Node {
 impl Node {
     /// The notice for a node that claims its identity again.
     pub fn notice(&self, name: &str) -> ErrorReport {
-        let since = display_timestamptz(self.claimed_at);
+        let since = display_timestamptz(self.claimed_at.into_inner());
         report::message(format!("node \"{name}\" has had this identity since {since}")).set_hint(
             "If two servers have this name, both issue the same IDs. If this server has lost its \
              data, release the identity before you claim it again.",

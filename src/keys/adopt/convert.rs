@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
-use std::fmt::{self, Display, Formatter};
 
 use crate::pg::encoding::encode;
 use crate::pg::library_function::LibraryFunction;
@@ -18,7 +17,7 @@ use crate::keys::key::{
     Source, inheritors, is_partitioned_by, is_plain, is_reference, of_primary_key, owned_sequences,
 };
 use crate::keys::table::{
-    Table, column_name, columns, constant, node, quoted, relation_name, row, type_name,
+    Table, column_name, columns, constant, has_type, node, quoted, relation_name, row, type_name,
 };
 use crate::settings::{self, adopted_schemas};
 
@@ -46,7 +45,7 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::O
             for (number, key) in keys(table, &new, !added.contains(&0)) {
                 if let Err(reason) = key {
                     let (column, name) = (column_name(table, number), relation_name(table));
-                    has_other_types |= matches!(reason, Reason::Type(_));
+                    has_other_types |= !has_type(table, number, pg_sys::INT8OID);
                     left.push(format!("Column {column} of table {name}: {reason}."));
                 } else if let Some(function) = function.get_or_insert_with(ready) {
                     convert(table, number, function)?;
@@ -68,23 +67,6 @@ pub fn adopt(created: impl Iterator<Item = (pg_sys::Oid, i16)>) -> Vec<pg_sys::O
     let notice = report::message("not all new keys were converted to snowflake IDs");
     report::send(notice.set_detail(left.join("\n")).set_hint(hint), PgLogLevel::NOTICE);
     adopted
-}
-
-/// The reason for which a key keeps taking values of its sequence.
-#[derive(Clone)]
-enum Reason {
-    /// It is of this type, and not bigint.
-    Type(String),
-    Other(&'static str),
-}
-
-impl Display for Reason {
-    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
-        match self {
-            Reason::Type(name) => write!(formatter, "it is of type {name}"),
-            Reason::Other(reason) => formatter.write_str(reason),
-        }
-    }
 }
 
 /// The function whose values the keys take, if the server can issue IDs. Otherwise, a warning says
@@ -151,12 +133,12 @@ fn is_adopted(relation: pg_sys::Oid, schemas: &[impl AsRef<CStr>]) -> bool {
 }
 
 /// Those of these columns of a table that take values of a sequence, each with an error if it has
-/// to stay as it is.
-fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Result<(), Reason>)> {
+/// to stay as it is: the reason.
+fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Result<(), String>)> {
     let table = Table::open(oid);
     let has_rows = are_added && has_rows(oid);
     let unless_occupied = |()| match has_rows {
-        true => Err(Reason::Other("the table has had rows")),
+        true => Err("the table has had rows".to_owned()),
         false => Ok(()),
     };
     let of = |number: &i16| Some((*number, key(&table, *number)?.and_then(unless_occupied)));
@@ -164,7 +146,7 @@ fn keys(oid: pg_sys::Oid, numbers: &[i16], are_added: bool) -> Vec<(i16, Result<
 }
 
 /// Returns whether a column can take IDs; `None` if it takes no values of a sequence.
-fn key(table: &Table, number: i16) -> Option<Result<(), Reason>> {
+fn key(table: &Table, number: i16) -> Option<Result<(), String>> {
     let descriptor = table.relation.tuple_desc();
     let column = descriptor.get(number as usize - 1)?;
     let (of, source) = (column.atttypid, Source::of(table, number, None));
@@ -176,7 +158,7 @@ fn key(table: &Table, number: i16) -> Option<Result<(), Reason>> {
         return None;
     }
     if of != pg_sys::INT8OID {
-        return Some(Err(Reason::Type(type_name(of))));
+        return Some(Err(format!("it is of type {}", type_name(of))));
     }
     let (defaults, checks) = table.defaults_and_checks();
     let others = defaults.into_iter().filter(|(column, _)| *column != number);
@@ -209,7 +191,7 @@ fn key(table: &Table, number: i16) -> Option<Result<(), Reason>> {
         }
         _ => return Some(Ok(())),
     };
-    Some(Err(Reason::Other(reason)))
+    Some(Err(reason.to_owned()))
 }
 
 /// Returns whether a column is inherited by a table, not a partition, that takes other values. A

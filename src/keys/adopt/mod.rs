@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 use pgrx::PgList;
 use pgrx::prelude::*;
 
+use crate::keys::table::has_type;
 use crate::pg::is_replica;
 use crate::pg::unguarded::{errhint, geterrcode};
 use crate::settings::ADOPTED_SCHEMAS;
@@ -208,11 +209,9 @@ pub extern "C-unwind" fn end(adoption: Adoption) {
     let (mut columns, mut constraints) = (Vec::new(), Vec::new());
     for &[class, object, number, before] in oids.as_chunks::<4>().0 {
         let number = number.to_u32() as i16;
-        // SAFETY: looks for a column by its number.
-        let has_type = |of| of == unsafe { pg_sys::get_atttype(object, number) };
         if class == pg_sys::ConstraintRelationId {
             constraints.push(object);
-        } else if before == pg_sys::InvalidOid || !has_type(before) {
+        } else if before == pg_sys::InvalidOid || !has_type(object, number, before) {
             columns.push((object, number, before));
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::pg::encoding::encode_file_name;
 use crate::pg::own_table::OwnTable;
 use crate::pg::{data_directory, spi, time};
-use snowflake_core::time::Timestamp;
+use pgrx::datum::TimestampWithTimeZone;
 
 use super::facts::Facts;
 use super::finding::{Finding, State};
@@ -152,11 +152,11 @@ pub fn claims(facts: &Facts) -> Finding {
         return Finding { state: State::Doubtful, ..Finding::blocking(replaced.report()) };
     }
     let query = format!(
-        "SELECT c.name, c.released_at::text, ceil(extract(epoch FROM c.start_after) * 1000)::bigint
+        "SELECT c.name, c.released_at::text, c.start_after
          FROM {} AS c WHERE c.datacenter_id = $1 AND c.worker_id = $2",
         table.name
     );
-    let claim: Option<(Option<String>, Option<String>, Option<i64>)> =
+    let claim: Option<(Option<String>, Option<String>, Option<TimestampWithTimeZone>)> =
         spi::query(&query, &own.map(spi::int4)).pop();
     let Some((name, released_at, start_after)) = claim else {
         return Finding::well("No claim in this database is of the identity of this server.");
@@ -169,7 +169,7 @@ pub fn claims(facts: &Facts) -> Finding {
              this server keeps it, claim it again by both numbers.",
         );
     }
-    match (start_after.map(Timestamp), &facts.preview) {
+    match (start_after.map(time::ceil_ms), &facts.preview) {
         (Some(start_after), Ok(preview)) if preview.after < start_after => Finding::doubtful(
             format!(
                 "Node \"{name}\" has claimed the identity of this server, which must start after \
