@@ -48,9 +48,8 @@ impl Guard {
         // SAFETY: PostgreSQL calls, as a trigger or not.
         let trigger = unsafe { PgTrigger::from_fcinfo(&*fcinfo) };
         let trigger = trigger.map_err(|_| wrong_event()).or_raise();
-        if !trigger::is_before(&trigger)
-            || !trigger::is_for_rows(&trigger, &[pg_sys::TRIGGER_EVENT_INSERT])
-        {
+        let event = trigger.event();
+        if !(event.fired_before() && event.fired_by_insert() && event.fired_for_row()) {
             wrong_event().raise();
         }
         let row = trigger::row(&trigger) as i64;

@@ -16,11 +16,11 @@ use std::cell::UnsafeCell;
 use std::mem::size_of;
 use std::ptr;
 use std::slice;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64};
 
 use pgrx::prelude::*;
+use pgrx::{PgSharedMemoryInitialization, pg_shmem_init};
 use snowflake_core::horizon::{Act, Anonymous, Before, Event, NO_ID, Place};
 use snowflake_core::time::Timestamp;
 
@@ -109,17 +109,9 @@ static ENDED: AtomicU64 = AtomicU64::new(0);
 /// [`Before::count`] and [`Before::horizon`]. Memory of one process.
 static BEFORE: (AtomicU64, AtomicI64) = (AtomicU64::new(0), AtomicI64::new(0));
 
-/// The hooks that were there before.
-static NEXT_HOOKS: OnceLock<[Option<unsafe extern "C-unwind" fn()>; 2]> = OnceLock::new();
-
 /// Asks for the shared memory. Called while the library is preloaded.
 pub fn init() {
-    // SAFETY: the server starts: one process, one thread.
-    unsafe {
-        NEXT_HOOKS.get_or_init(|| [pg_sys::shmem_request_hook, pg_sys::shmem_startup_hook]);
-        pg_sys::shmem_request_hook = Some(request);
-        pg_sys::shmem_startup_hook = Some(create);
-    }
+    pg_shmem_init!(SLOTS = ());
 }
 
 /// Returns the numbers of slots and prepared slots. Each prepared transaction has a prepared slot,
@@ -142,48 +134,47 @@ fn offsets() -> [usize; 3] {
     [prepared_slots_at, places_at, places_at + PLACES * size_of::<Locked<Place>>()]
 }
 
-#[pg_guard]
-unsafe extern "C-unwind" fn request() {
-    if let Some([Some(next), _]) = NEXT_HOOKS.get() {
-        // SAFETY: what PostgreSQL would have called.
-        unsafe { pg_sys::submodules::ffi::pg_guard_ffi_boundary(|| next()) };
-    }
-    let [.., end] = offsets();
-    // The memory that PostgreSQL gives out begins at a multiple of 128 bytes at least.
-    // SAFETY: called where memory is asked for.
-    unsafe { pg_sys::RequestAddinShmemSpace(end) };
-}
+static SLOTS: Slots = Slots;
 
-#[pg_guard]
-unsafe extern "C-unwind" fn create() {
-    if let Some([_, Some(next)]) = NEXT_HOOKS.get() {
-        // SAFETY: what PostgreSQL would have called.
-        unsafe { pg_sys::submodules::ffi::pg_guard_ffi_boundary(|| next()) };
+/// Asks for the memory, and fills it. Its size depends on settings, so it is none of pgrx's types.
+struct Slots;
+
+impl PgSharedMemoryInitialization for Slots {
+    type Value = ();
+
+    unsafe fn on_shmem_request(&'static self) {
+        let [.., end] = offsets();
+        // The memory that PostgreSQL gives out begins at a multiple of 128 bytes at least.
+        // SAFETY: called where memory is asked for.
+        unsafe { pg_sys::RequestAddinShmemSpace(end) };
     }
-    // SAFETY: called where memory is given out, which lives as long as the server. All of it is
-    // written before anybody reads it.
-    unsafe {
-        // PostgreSQL's AddinShmemInitLock.
-        let lock = &raw mut (*pg_sys::MainLWLockArray.add(21)).lock;
-        pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
-        let mut found = false;
-        let name = c"snowflake_horizon".as_ptr();
-        let [prepared_slots_at, places_at, end] = offsets();
-        let begin = pg_sys::ShmemInitStruct(name, end, &mut found).cast::<Header>();
-        MEMORY.store(begin, Relaxed);
-        if !found {
-            let [slots, prepared_slots] = sizes();
-            begin.write(Header {
-                settled: AtomicBool::new(false),
-                anonymous: [AtomicU64::new(0), AtomicU64::new(0)],
-                horizon: AtomicI64::new(0),
-            });
-            fill(begin, SLOTS_AT, slots, Slot::clear);
-            let free = || Locked::new(PreparedSlot::default());
-            fill(begin, prepared_slots_at, prepared_slots, free);
-            fill(begin, places_at, PLACES, || Locked::new(Place::EMPTY));
+
+    unsafe fn on_shmem_startup(&'static self, (): ()) {
+        // SAFETY: called where memory is given out, which lives as long as the server. All of it is
+        // written before anybody reads it.
+        unsafe {
+            // PostgreSQL's AddinShmemInitLock.
+            let lock = &raw mut (*pg_sys::MainLWLockArray.add(21)).lock;
+            pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
+            let mut found = false;
+            let name = c"snowflake_horizon".as_ptr();
+            let [prepared_slots_at, places_at, end] = offsets();
+            let begin = pg_sys::ShmemInitStruct(name, end, &mut found).cast::<Header>();
+            MEMORY.store(begin, Relaxed);
+            if !found {
+                let [slots, prepared_slots] = sizes();
+                begin.write(Header {
+                    settled: AtomicBool::new(false),
+                    anonymous: [AtomicU64::new(0), AtomicU64::new(0)],
+                    horizon: AtomicI64::new(0),
+                });
+                fill(begin, SLOTS_AT, slots, Slot::clear);
+                let free = || Locked::new(PreparedSlot::default());
+                fill(begin, prepared_slots_at, prepared_slots, free);
+                fill(begin, places_at, PLACES, || Locked::new(Place::EMPTY));
+            }
+            pg_sys::LWLockRelease(lock);
         }
-        pg_sys::LWLockRelease(lock);
     }
 }
 

@@ -16,20 +16,6 @@ pub fn arguments<'a>(trigger: &'a PgTrigger<'a>) -> Vec<&'a CStr> {
         .collect()
 }
 
-/// Returns whether the trigger is fired for each row, by one of these operations, such as
-/// `TRIGGER_EVENT_INSERT`. Otherwise, there might be no row.
-pub fn is_for_rows(trigger: &PgTrigger, operations: &[u32]) -> bool {
-    let event = trigger.trigger_data().tg_event;
-    event & pg_sys::TRIGGER_EVENT_ROW != 0
-        && operations.contains(&(event & pg_sys::TRIGGER_EVENT_OPMASK))
-}
-
-/// Returns whether the trigger is fired before the operation, and so decides about the row.
-pub fn is_before(trigger: &PgTrigger) -> bool {
-    let event = trigger.trigger_data().tg_event;
-    event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_BEFORE
-}
-
 /// The row that was inserted or deleted, or that an update makes.
 pub fn row(trigger: &PgTrigger) -> pg_sys::HeapTuple {
     let data = trigger.trigger_data();

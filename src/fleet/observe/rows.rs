@@ -58,8 +58,8 @@ unsafe extern "C-unwind" fn snowflake_observe_rows(
 
 fn look_at(trigger: &PgTrigger) -> Result<(), ErrorReport> {
     // A mistake shows at the first row that fires the trigger, a local one included.
-    let operations = [pg_sys::TRIGGER_EVENT_INSERT, pg_sys::TRIGGER_EVENT_UPDATE];
-    if !trigger::is_for_rows(trigger, &operations) {
+    let event = trigger.event();
+    if !(event.fired_for_row() && (event.fired_by_insert() || event.fired_by_update())) {
         return Err(wrong_event());
     }
     let column = match *trigger::arguments(trigger) {

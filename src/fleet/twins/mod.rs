@@ -92,14 +92,10 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(trigger: &'a PgTrigger) -> Result<Watch<'a>, ErrorReport> {
-        let event = trigger.trigger_data().tg_event;
-        let is_deletion = match event & pg_sys::TRIGGER_EVENT_OPMASK {
-            pg_sys::TRIGGER_EVENT_INSERT => false,
-            pg_sys::TRIGGER_EVENT_DELETE => true,
-            _ => return Err(wrong_event()),
-        };
-        let is_after = event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_AFTER;
-        if !is_after || event & pg_sys::TRIGGER_EVENT_ROW == 0 {
+        let event = trigger.event();
+        let is_deletion = event.fired_by_delete();
+        let is_for_rows = event.fired_after() && event.fired_for_row();
+        if !(is_for_rows && (is_deletion || event.fired_by_insert())) {
             return Err(wrong_event());
         }
         let arguments = trigger::arguments(trigger);
