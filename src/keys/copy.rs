@@ -71,13 +71,13 @@ unsafe fn simplify(request: *mut pg_sys::SupportRequestSimplify) -> Option<*mut 
         if !root.is_null() || utility::innermost() != Some(Statement::CopyFrom) {
             return None;
         }
-        let original = LibraryFunction::of(ORIGINAL)?.oid;
-        let stand_in = LibraryFunction::of(STAND_IN)?.oid;
-        if original != (*fcall).funcid || !may_execute(original) || !may_execute(stand_in) {
+        let original = LibraryFunction::of(ORIGINAL)?;
+        let stand_in = LibraryFunction::of(STAND_IN)?;
+        if original.oid != (*fcall).funcid || !original.is_allowed() || !stand_in.is_allowed() {
             return None;
         }
         let call = pg_sys::copyObjectImpl(fcall.cast()).cast::<pg_sys::FuncExpr>();
-        (*call).funcid = stand_in;
+        (*call).funcid = stand_in.oid;
         Some(call)
     }
 }
@@ -112,7 +112,7 @@ extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
         )
         .raise();
     }
-    if !LibraryFunction::of(ORIGINAL).is_some_and(|original| may_execute(original.oid)) {
+    if !LibraryFunction::of(ORIGINAL).is_some_and(|original| original.is_allowed()) {
         report::new(
             PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
             "permission denied for function snowflake_nextval",
@@ -125,20 +125,4 @@ extern "C-unwind" fn check_call(function: &mut pg_sys::FmgrInfo) {
         .raise();
     }
     function.fn_extra = ptr::from_mut(function).cast();
-}
-
-/// Returns whether the current user may execute the function.
-fn may_execute(function: pg_sys::Oid) -> bool {
-    #[allow(clippy::useless_conversion, reason = "from PostgreSQL 16 on, modes are wider")]
-    let mode = pg_sys::ACL_EXECUTE.into();
-    // SAFETY: looks into the catalog, in a transaction.
-    let result = unsafe {
-        let user = pg_sys::GetUserId();
-        #[cfg(feature = "pg15")]
-        let result = pg_sys::pg_proc_aclcheck(function, user, mode);
-        #[cfg(not(feature = "pg15"))]
-        let result = pg_sys::object_aclcheck(pg_sys::ProcedureRelationId, function, user, mode);
-        result
-    };
-    result == pg_sys::AclResult::ACLCHECK_OK
 }
