@@ -1,7 +1,7 @@
 //! The layout that a database is used with: a table of one row, which dumps carry. A server with
 //! another layout refuses that row, and so the restore.
 
-use crate::pg::own_table::{OwnTable, Untrusted};
+use crate::pg::own_table::OwnTable;
 use crate::pg::report::{self, ErrorReport};
 use crate::pg::spi::{self, Argument};
 use crate::pg::time::display_timestamptz;
@@ -51,7 +51,7 @@ pub enum Recorded {
 }
 
 /// Reads the table of the extension that has this function.
-pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, Untrusted> {
+pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, ErrorReport> {
     let table = table(function).filter(|table| table.is_readable);
     let Some(table) = table else { return Ok(Recorded::Unknown) };
     table.keep_name()?;
@@ -72,7 +72,7 @@ pub fn recorded(function: pg_sys::Oid, layout: Layout) -> Result<Recorded, Untru
 
 /// Makes the table beside this function of the extension name this layout alone. Returns whether
 /// this changed anything.
-pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, Untrusted> {
+pub fn record(function: pg_sys::Oid, layout: Layout) -> Result<bool, ErrorReport> {
     let Some(table) = table(function) else { return Ok(false) };
     table.lock()?;
     let name = &table.name;

@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::pg::library_function::extension_of;
-use crate::pg::report::{self, ErrorReport, Report};
+use crate::pg::report::{self, ErrorReport};
 use crate::pg::spi::{self, Argument, Row, oid, query, text};
 use crate::pg::transaction;
 use crate::pg::user::as_owner;
@@ -19,22 +19,6 @@ pub struct OwnTable {
     owner: pg_sys::Oid,
     /// True if the current user may read it.
     pub is_readable: bool,
-}
-
-/// What keeps a table of the extension from being read or written here.
-#[derive(Debug)]
-pub enum Untrusted {
-    /// Code that is not the extension's would run.
-    OthersCode {
-        /// The table.
-        table: String,
-        /// The code that it has.
-        found: String,
-    },
-    /// Another session locks this table, so that it was not looked at.
-    Locked(String),
-    /// This name is not that of the table any more.
-    Replaced(String),
 }
 
 /// The table `$2` of the extension `$1`.
@@ -104,8 +88,9 @@ impl OwnTable {
     }
 
     /// Lets nobody else change the table, its triggers or its rules until the transaction ends.
-    /// Then [`OwnTable::write`] runs no code but the extension's.
-    pub fn lock(&self) -> Result<(), Untrusted> {
+    /// Then [`OwnTable::write`] runs no code but the extension's. 40001 if the table was replaced,
+    /// and 55000 if it has code of others.
+    pub fn lock(&self) -> Result<(), ErrorReport> {
         // SAFETY: the relation exists, or the lock does no harm.
         unsafe {
             pg_sys::LockRelationOid(self.relation, pg_sys::ShareRowExclusiveLock as i32);
@@ -115,61 +100,49 @@ impl OwnTable {
     }
 
     /// Lets nobody drop or rename the table until the transaction ends, so that its name can be
-    /// read as the current user, without a wait.
-    pub fn keep_name(&self) -> Result<(), Untrusted> {
+    /// read as the current user, without a wait: 55P03 if another session locks it. 40001 if the
+    /// table was replaced.
+    pub fn keep_name(&self) -> Result<(), ErrorReport> {
         if !transaction::lock_at_once(self.relation) {
-            return Err(Untrusted::Locked(self.name.clone()));
+            return Err(report::new(
+                PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+                format!("not checked, because another session locks table {}", self.name),
+            ));
         }
         self.check_name()
     }
 
     /// Who owns the extension can drop it before the table is locked, and put something else in its
     /// place, so its name is looked at again. Only superusers rename its schema.
-    fn check_name(&self) -> Result<(), Untrusted> {
+    fn check_name(&self) -> Result<(), ErrorReport> {
         let arguments = [oid(self.relation), text(&self.name), oid(self.owner)];
-        match spi::query_now::<()>(IS_SAME, &arguments).is_empty() {
-            true => Err(Untrusted::Replaced(self.name.clone())),
-            false => Ok(()),
+        if !spi::query_now::<()>(IS_SAME, &arguments).is_empty() {
+            return Ok(());
         }
+        let message = format!("table {} was replaced meanwhile", self.name);
+        Err(report::new(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
+            .set_detail(
+                "The extension was dropped, and something else might have this name by now.",
+            )
+            .set_hint("Try again."))
     }
 
-    fn check_code(&self) -> Result<(), Untrusted> {
-        match spi::query_now(OTHERS_CODE, &[oid(self.relation)]).swap_remove(0) {
-            Some(found) => Err(Untrusted::OthersCode { table: self.name.clone(), found }),
-            None => Ok(()),
-        }
+    fn check_code(&self) -> Result<(), ErrorReport> {
+        let found: Option<String> =
+            spi::query_now(OTHERS_CODE, &[oid(self.relation)]).swap_remove(0);
+        let Some(found) = found else { return Ok(()) };
+        Err(report::not_ready(format!(
+            "table {} has objects that the extension did not create",
+            self.name
+        ))
+        .set_detail(format!(
+            "A write would run or change them with the rights of the owner of the table: {found}."
+        ))
+        .set_hint("Drop these objects first."))
     }
 
     /// Runs a query as the owner of the table, which is locked.
     pub fn write<R: Row>(&self, query: &str, arguments: &[Argument]) -> Vec<R> {
         as_owner(self.owner, || spi::query(query, arguments))
-    }
-}
-
-impl Report for Untrusted {
-    fn report(self) -> ErrorReport {
-        use PgSqlErrorCode::*;
-        match self {
-            Untrusted::OthersCode { table, found } => report::not_ready(format!(
-                "table {table} has objects that the extension did not create"
-            ))
-            .set_detail(format!(
-                "A write would run or change them with the rights of the owner of the table: \
-                 {found}."
-            ))
-            .set_hint("Drop these objects first."),
-            Untrusted::Locked(table) => report::new(
-                ERRCODE_LOCK_NOT_AVAILABLE,
-                format!("not checked, because another session locks table {table}"),
-            ),
-            Untrusted::Replaced(table) => report::new(
-                ERRCODE_T_R_SERIALIZATION_FAILURE,
-                format!("table {table} was replaced meanwhile"),
-            )
-            .set_detail(
-                "The extension was dropped, and something else might have this name by now.",
-            )
-            .set_hint("Try again."),
-        }
     }
 }

@@ -394,6 +394,12 @@ impl Generator {
         self.recording = on;
     }
 
+    /// Returns whether [`Generator::set_reuse`] is on, so that unused IDs of earlier milliseconds might
+    /// be issued.
+    pub fn reuses(&self) -> bool {
+        self.recording
+    }
+
     /// Takes one ID or more. Every call must pass the same ring.
     ///
     /// Integers only, and no loop: this runs under a spinlock.
@@ -424,11 +430,6 @@ impl Generator {
     ) -> Option<Run> {
         let next = self.next(now, request, max_burst)?;
         (next.timestamp <= self.reserve_after).then(|| self.advance(ring, next, request))
-    }
-
-    /// Whether unused IDs of earlier milliseconds might be issued: see [`Generator::set_reuse`].
-    pub fn reuses(&self) -> bool {
-        self.recording
     }
 
     /// What comes next without a wait, however old the reading.
@@ -535,6 +536,7 @@ impl Generator {
         Decision::Queue { run, until, reserve }
     }
 
+    /// What a later reading has to have seen to be judged by.
     fn seen(&self) -> Seen {
         Seen { timestamp: self.timestamp, hold: self.hold }
     }

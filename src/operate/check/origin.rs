@@ -14,7 +14,6 @@ use super::facts::Facts;
 use super::finding::{Finding, State};
 use super::rights::{is_true, may_read};
 use crate::fleet::nodes;
-use crate::pg::report::Report;
 use crate::promise::preview::Preview;
 use crate::settings::{Identity, Named};
 
@@ -149,7 +148,7 @@ pub fn claims(facts: &Facts) -> Finding {
     };
     let Some(own) = nodes::own_identity() else { return Finding::unknown() };
     if let Err(replaced) = table.keep_name() {
-        return Finding { state: State::Doubtful, ..Finding::blocking(replaced.report()) };
+        return Finding { state: State::Doubtful, ..Finding::blocking(replaced) };
     }
     let query = format!(
         "SELECT c.name, c.released_at::text, c.start_after

@@ -157,7 +157,7 @@ pub fn layout_of_database(facts: &Facts) -> Finding {
     let recorded = match database_layout::recorded(facts.function, facts.fixed.layout) {
         Ok(recorded) => recorded,
         Err(replaced) => {
-            return Finding { state: State::Doubtful, ..Finding::blocking(replaced.report()) };
+            return Finding { state: State::Doubtful, ..Finding::blocking(replaced) };
         }
     };
     match recorded {
