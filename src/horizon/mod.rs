@@ -1,5 +1,9 @@
 //! `snowflake_horizon()`: an ID up to which no row can still appear.
 //!
+//! - `error`: reasons for which there is none.
+//! - `holders`: the transactions that hold it back.
+//! - `transaction_end`: the end of a transaction, and synchronous replication.
+//!
 //! [`snowflake_core::horizon`] decides what to read, and in which order.
 
 mod error;

@@ -162,9 +162,10 @@ unsafe extern "C-unwind" fn __wrap_CopyErrorData() -> *mut pg_sys::ErrorData {
     unsafe {
         let (handler, context) = (pg_sys::PG_exception_stack, pg_sys::CurrentMemoryContext);
         pg_sys::error_context_stack = ptr::null_mut();
-        pg_sys::CurrentMemoryContext = errors;
+        // An error leaves a context in which PostgreSQL copies none, so each time begins with ours.
         while copy.is_null() {
             MemoryContextReset(errors);
+            pg_sys::CurrentMemoryContext = errors;
             call_with_sigsetjmp(false, |here| {
                 pg_sys::PG_exception_stack = ptr::from_ref(here).cast_mut().cast();
                 copy = CopyErrorData();

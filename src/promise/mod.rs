@@ -1,4 +1,13 @@
 //! The durable promise behind each ID: no ID above the floor has been issued.
+//!
+//! - `register`: the WAL-logged page that holds the floor.
+//! - `reservation`: the deeds of a session with the lock held, as the machine of
+//!   [`snowflake_core::promise`] asks for it.
+//! - `preview`: the start that the next ID would find.
+//! - `restored_copy`: the check for a server that was restored.
+//! - `upstream`: the clock of the server that a standby follows.
+//! - `standby_worker`: it follows that clock, reserves at a promotion, and notes a copy.
+//! - `log`: entries for the administrator, and how often they come.
 
 mod error;
 mod log;

@@ -1,4 +1,9 @@
 //! Public IDs: names of IDs for the outside, which tell nothing of them.
+//!
+//! - `file`: the file that has the keys.
+//! - `keys`: the keys in shared memory, and those of a statement.
+//! - `reload`: the background worker that reads the file again.
+//! - `error`: errors.
 
 mod error;
 mod file;

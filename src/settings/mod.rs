@@ -4,6 +4,16 @@
 //! identity that another server has been given; [`mod@fixed`] holds them in the form that the hot
 //! path wants. An ordinary user can change only `snowflake.adopted_schemas`, for what he creates
 //! himself.
+//!
+//! - `table`: names, defaults and ranges.
+//! - `integer`, `text`: the kinds of values.
+//! - `valid`: rules for valid settings, beyond a range of integers.
+//! - `condition`: conditions of an identity, and the worker ID in a name.
+//! - `define`: checks and defines settings.
+//! - `placeholder`: the configured value of a setting that is not defined yet.
+//! - `fixed`: settings that are fixed when the server starts.
+//! - `named_layout`: a layout as messages and tables name it.
+//! - `error`: errors of the configuration.
 
 mod condition;
 mod define;

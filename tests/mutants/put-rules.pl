@@ -74,14 +74,7 @@ for my $file ($break ? keys %text : ()) {
 #[cold]
 pub(crate) fn is_broken(rule: u32) -> bool {
     static BROKEN: std::sync::OnceLock<Option<u32>> = std::sync::OnceLock::new();
-    std::thread_local!(static READS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
-    // Reading the variable allocates, and the allocator has rules: they hold meanwhile.
-    if READS.replace(true) {
-        return false;
-    }
-    let broken = *BROKEN.get_or_init(|| std::env::var("SNOWFLAKE_BROKEN").ok()?.parse().ok());
-    READS.set(false);
-    broken == Some(rule)
+    *BROKEN.get_or_init(|| std::env::var("SNOWFLAKE_BROKEN").ok()?.parse().ok()) == Some(rule)
 }
 RUST
     $text{$file} .= <<'RUST' if $file eq "$tree/src/lib.rs";

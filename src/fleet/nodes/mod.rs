@@ -2,6 +2,11 @@
 //!
 //! A claim holds until it is released. Nothing expires, so no server that runs loses its identity
 //! to another one. A released identity is given out again with the floor of the server that had it.
+//!
+//! - `claims`: the table.
+//! - `databases`: the databases of this server that have claims.
+//! - `node`: the answer to a node.
+//! - `error`: reasons for which an identity is not given or taken back.
 
 mod claims;
 mod databases;

@@ -4,6 +4,10 @@
 //! another one that it replies to. This server's timestamp is therefore raised to that of an ID
 //! that it is told of, as in a hybrid logical clock (Kulkarni et al. 2014). What is above the floor
 //! is reserved and flushed before, so that it holds after a crash, too.
+//!
+//! - `rows`: the trigger that observes replicated rows.
+//! - `id`: the function that observes an ID.
+//! - `error`: what can go wrong, and what the log says.
 
 mod error;
 mod id;

@@ -4,6 +4,11 @@
 //! A hook is told what a statement creates, before defaults and keys are there. So it only
 //! collects, and [`end`] looks at what was collected once the statement has returned. The catalog
 //! is read by the caches of PostgreSQL, because queries would take longer than the statement.
+//!
+//! - `convert`: conversion of the keys of a table.
+//! - `narrow`: integer columns that take or refer to snowflake IDs.
+//! - `identity`: statements about an identity column that has a default now.
+//! - `attempt`: queries and statements that do no harm to the statement of the user.
 
 mod attempt;
 mod convert;

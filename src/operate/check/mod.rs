@@ -3,6 +3,18 @@
 //!
 //! Each row of [`ROWS`] is evaluated by itself: an error in one is that row's finding, and hides no
 //! other row.
+//!
+//! - `facts`: the facts by which rows are judged.
+//! - `finding`: their findings.
+//! - `guards`: guards of the extension's tables.
+//! - `horizon`: transactions that hold back the horizon.
+//! - `rights`: the privileges of the role that checks.
+//! - `version`: the releases of the library, its files and the extension.
+//! - `own`: the configuration of this server, and its next ID.
+//! - `origin`: the origin of its identity, and other servers that might have it.
+//! - `clocks`: the clocks of this and other servers.
+//! - `others`: everything else about other servers.
+//! - `adoption`: keys in adopted schemas.
 
 mod adoption;
 mod clocks;

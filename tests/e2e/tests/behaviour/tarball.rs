@@ -104,7 +104,8 @@ fn the_tarball_is_installed_again_and_removed() {
     assert!(again.contains("ALTER EXTENSION snowflake UPDATE"), "{again}");
     // Scripts are those of former releases, or another project's, where FORCE=1 has overwritten its
     // control file.
-    let former = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrade/snowflake_pg--0.4.0.sql");
+    let former =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrade/snowflake_pg--0.4.0.sql");
     fs::copy(former, tarball.extensions().join("snowflake--0.4.0.sql")).expect("a file");
     let theirs = tarball.extensions().join("snowflake--9.9.sql");
     fs::write(&theirs, "CREATE FUNCTION theirs() ...").expect("a file");
