@@ -1,8 +1,7 @@
 //! The durable promise behind each ID: no ID above the floor has been issued.
 //!
 //! - `register`: the WAL-logged page that holds the floor.
-//! - `reservation`: the deeds of a session with the lock held, as the machine of
-//!   [`snowflake_core::promise`] asks for it.
+//! - `reservation`: the lock, and the effects of [`snowflake_core::promise`].
 //! - `preview`: the start that the next ID would find.
 //! - `restored_copy`: the check for a server that was restored.
 //! - `upstream`: the clock of the server that a standby follows.

@@ -1,5 +1,4 @@
-//! Reservations, and what an administrator sets and confirms: the driver of the machine that keeps
-//! the promise.
+//! Reservations, and what an administrator sets and confirms: the I/O of the promise.
 //!
 //! When anything is written, flushed, published or refused, and why no ID comes twice, is decided in
 //! [`snowflake_core::promise`]. Here is how it is done.
@@ -25,11 +24,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use crate::pg::in_recovery;
 use pgrx::prelude::*;
 use pgrx::{PGRXSharedMemory, PgLwLock, pg_shmem_init};
+use snowflake_core::generator::Generator;
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
-use snowflake_core::promise::{Effect, Event, Outcome, Promise, Refusal, Request, Unreadable};
+use snowflake_core::promise::{
+    Found, Io, Outcome, Position, Promise, Refusal, Request, Unreadable,
+};
 use snowflake_core::register::{Record, RecordError, Writer};
-use snowflake_core::time::Span;
+use snowflake_core::time::{Span, Timestamp};
 
 use super::error::Error;
 use super::log::{LogEntry, Logged};
@@ -125,21 +127,17 @@ pub fn administer(fixed: &Fixed, request: Request) -> Result<Outcome, Error> {
     achieve(fixed, request, closed)
 }
 
-/// Takes the lock, drives the machine to the end of the request, and counts and logs what came of it.
+/// Takes the lock, lets the promise serve the request, and counts and logs what came of it.
 fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, Error> {
     let issuer = issuer(fixed);
-    locked(|protected, entries| {
-        let Protected { promise, logged } = protected;
-        let (outcome, notice) = match (Turn { promise, issuer: &issuer }).drive(request, &closed)? {
-            Effect::Finish(outcome, notice) => (outcome, notice),
-            Effect::Refuse(refusal) => {
-                if matches!(refusal, Refusal::ClockAhead(_)) && request.is_for_an_id() {
-                    shared::count(|statistics| statistics.steps_refused += 1);
-                }
-                return Err(refusal.into());
-            }
-            _ => unreachable!("nothing has failed"),
-        };
+    locked(|Protected { promise, logged }, entries| {
+        let served = promise.serve(&issuer, request, &mut Server { closed });
+        if let Err(Error::Refused(Refusal::ClockAhead(_))) = served
+            && request.is_for_an_id()
+        {
+            shared::count(|statistics| statistics.steps_refused += 1);
+        }
+        let (outcome, notice) = served?;
         entries.extend(notice.and_then(|notice| logged.due(LogEntry::of(notice, &issuer)?)));
         if let Outcome::Reserved { floor } = outcome {
             shared::count(|statistics| statistics.reservations += 1);
@@ -151,54 +149,71 @@ fn achieve(fixed: &Fixed, request: Request, closed: Closed) -> Result<Outcome, E
     })
 }
 
-/// A session's turn with the machine, while it holds the lock.
-struct Turn<'a> {
-    promise: &'a mut Promise,
-    issuer: &'a Issuer,
+/// This server, while the lock is held. An error that PostgreSQL raises leaves as a panic.
+struct Server {
+    closed: Closed,
 }
 
-impl Turn<'_> {
-    /// Returns the effect that ends the turn, or the error of an effect that has failed.
-    fn drive(&mut self, request: Request, closed: &Closed) -> Result<Effect, Error> {
-        let mut failed = None;
-        let last = self.promise.drive(self.issuer, Event::Wanted(request), |effect| {
-            perform(effect, closed).map_err(|error| failed = Some(error)).ok()
-        });
-        failed.map_or(Ok(last), Err)
-    }
-}
+impl Io for Server {
+    type Error = Error;
 
-/// If the turn ends in the middle, because an effect has raised an error, the generator is given back
-/// to those who take IDs. Otherwise, there is nothing to do.
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let perform_one = |effect| perform(effect, &Closed::NOTHING).ok();
-        self.promise.drive(self.issuer, Event::Failed, perform_one);
+    fn clocks(&mut self) -> Result<Clocks, Error> {
+        Ok(clock::clocks())
     }
-}
 
-/// Does this effect, and returns what came of it.
-fn perform(effect: Effect, closed: &Closed) -> Result<Event, Error> {
-    match effect {
-        Effect::ReadClocks => return Ok(Event::Clocks(clock::clocks())),
-        Effect::Look => return Ok(Event::Looked(shared::generator())),
-        Effect::Freeze => return Ok(Event::Looked(shared::freeze())),
-        Effect::Read => return Ok(Event::Read(register::read())),
-        Effect::Write(record) => return Ok(Event::Written(register::write(&record))),
-        Effect::Flush(position) => {
-            register::flush(position);
-            return Ok(Event::Flushed(position));
-        }
-        Effect::AskFlushed => return Ok(Event::Flushed(register::flushed())),
-        Effect::Create(record) => register::create(&record),
-        Effect::Overwrite(record) => register::overwrite(&record, closed)?,
-        Effect::FlushSoon(position) => register::flush_soon(position),
-        Effect::SyncEntry => register::sync_entry(),
-        Effect::Raise { floor, reserve_after } => shared::raise_floor(floor, reserve_after),
-        Effect::Restart(generator) => shared::restart(generator),
-        Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => {}
+    fn look(&mut self) -> Result<Generator, Error> {
+        Ok(shared::generator())
     }
-    Ok(Event::Done)
+
+    fn freeze(&mut self) -> Result<Generator, Error> {
+        Ok(shared::freeze())
+    }
+
+    fn raise(&mut self, floor: Timestamp, reserve_after: Timestamp) -> Result<(), Error> {
+        shared::raise_floor(floor, reserve_after);
+        Ok(())
+    }
+
+    fn restart(&mut self, generator: Generator) -> Result<(), Error> {
+        shared::restart(generator);
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Found, Error> {
+        Ok(register::read())
+    }
+
+    fn create(&mut self, record: Record) -> Result<(), Error> {
+        register::create(&record);
+        Ok(())
+    }
+
+    fn overwrite(&mut self, record: Record) -> Result<(), Error> {
+        Ok(register::overwrite(&record, &self.closed)?)
+    }
+
+    fn write(&mut self, record: Record) -> Result<Position, Error> {
+        Ok(register::write(&record))
+    }
+
+    fn flush(&mut self, position: Position) -> Result<(), Error> {
+        register::flush(position);
+        Ok(())
+    }
+
+    fn flush_soon(&mut self, position: Position) -> Result<(), Error> {
+        register::flush_soon(position);
+        Ok(())
+    }
+
+    fn flushed(&mut self) -> Result<Position, Error> {
+        Ok(register::flushed())
+    }
+
+    fn sync_entry(&mut self) -> Result<(), Error> {
+        register::sync_entry();
+        Ok(())
+    }
 }
 
 /// A standby must not write WAL.
@@ -218,7 +233,7 @@ pub fn record() -> Result<Option<Record>, Error> {
     }
 }
 
-/// The machine as it is now.
+/// The promise as it is now.
 pub(super) fn copied() -> Promise {
     RESERVATIONS.share().promise
 }

@@ -9,11 +9,12 @@ use snowflake_core::generator::{Decision, Generator, Limits, Observation, Readin
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
 use snowflake_core::layout::Layout;
-use snowflake_core::promise::{self, Effect, Event, Outcome, Promise, Request};
+use snowflake_core::promise::{self, Outcome, Promise, Request};
 use snowflake_core::register::Writer;
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 
+use crate::effects::{self, Answer, Effect};
 use crate::machine::{MILLISECOND, Machine, SECOND};
 use crate::options::Ignored;
 use crate::wal::Wal;
@@ -152,22 +153,21 @@ impl Cluster {
         matches!(came.expect("a right clock"), Observation::Followed { .. })
     }
 
-    /// Does what the machine asks for until the request has come to its end, as a session does with
-    /// the lock held.
+    /// Does what a session does with the lock held.
     fn achieve(&mut self, rng: &mut Rng, at: &mut i64, request: Request) -> Result<(), Refusal> {
         let issuer = self.issuer();
         let Cluster { machine, memory, wal, ignored, timeline, .. } = self;
         let Memory { promise, generator, reserved } = memory;
         let has_begun = promise.has_begun();
-        let last = promise.drive(&issuer, Event::Wanted(request), |effect| {
+        let last = effects::drive(promise, &issuer, request, |effect| {
             Some(match effect {
-                Effect::ReadClocks => Event::Clocks(machine.clocks(*at)),
-                Effect::Look => Event::Looked(*generator),
-                Effect::Read if *ignored == Ignored::Record => Event::Read(Ok(None)),
-                Effect::Read => Event::Read(Ok(wal.last().record)),
+                Effect::ReadClocks => Answer::Clocks(machine.clocks(*at)),
+                Effect::Look => Answer::Looked(*generator),
+                Effect::Read if *ignored == Ignored::Record => Answer::Read(Ok(None)),
+                Effect::Read => Answer::Read(Ok(wal.last().record)),
                 Effect::Create(record) => {
                     wal.log(*at, *timeline, record);
-                    Event::Done
+                    Answer::Done
                 }
                 Effect::Write(record) => {
                     // A start may write the record of the timeline before.
@@ -176,21 +176,21 @@ impl Cluster {
                         Request::ReserveEarly => *at + rng.i64(0..LOOK.0 * MILLISECOND),
                         _ => i64::MAX,
                     };
-                    Event::Written(wal.log(durable_at, *timeline, record))
+                    Answer::Position(wal.log(durable_at, *timeline, record))
                 }
                 Effect::Flush(_) => {
                     wal.flush(rng, at);
-                    Event::Flushed(wal.flushed(*at))
+                    Answer::Done
                 }
-                Effect::AskFlushed => Event::Flushed(wal.flushed(*at)),
-                Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
+                Effect::AskFlushed => Answer::Position(wal.flushed(*at)),
+                Effect::FlushSoon(_) | Effect::SyncEntry => Answer::Done,
                 Effect::Raise { floor, reserve_after } => {
                     generator.raise_floor(floor, reserve_after);
-                    Event::Done
+                    Answer::Done
                 }
                 Effect::Restart(started) => {
                     *generator = started;
-                    Event::Done
+                    Answer::Done
                 }
                 effect => unreachable!("nobody administers: {effect:?}"),
             })

@@ -11,6 +11,8 @@
 pub mod answers;
 pub mod chart;
 pub mod cluster;
+#[path = "../../../crates/snowflake-core/tests/fixtures/effects.rs"]
+mod effects;
 pub mod fleet;
 pub mod history;
 pub mod inversions;

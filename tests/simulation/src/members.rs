@@ -12,12 +12,13 @@ use snowflake_core::call;
 use snowflake_core::generator::{Decision, Generator, Limits, RESERVATION, Reading, Seen};
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::{BootClock, Clocks};
-use snowflake_core::promise::{Effect, Event, Promise, Request};
+use snowflake_core::promise::{Promise, Request};
 use snowflake_core::register::{Record, Writer};
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::cluster::LAYOUT;
+use crate::effects::{self, Answer, Effect};
 
 /// The members of a cluster.
 pub const MEMBERS: usize = 3;
@@ -295,8 +296,7 @@ impl Members {
         assert!(came.is_ok());
     }
 
-    /// Does what the machine asks for until the request has come to its end. All WAL is durable at
-    /// once.
+    /// Does what a session does with the lock held. All WAL is durable at once.
     fn achieve(&mut self, number: usize, request: Request) {
         let issuer = self.issuer(number);
         let elapsed = BOOT + (self.at - START);
@@ -304,35 +304,34 @@ impl Members {
         let boot = BootClock { boot: number as u128 + 1, elapsed };
         let found = self.members[number].record();
         let Member { wal, memory: Memory { promise, generator }, .. } = &mut self.members[number];
-        promise.drive(&issuer, Event::Wanted(request), |effect| {
+        effects::drive(promise, &issuer, request, |effect| {
             Some(match effect {
-                Effect::ReadClocks => Event::Clocks(Clocks { wall: now, boot }),
-                Effect::Look => Event::Looked(*generator),
+                Effect::ReadClocks => Answer::Clocks(Clocks { wall: now, boot }),
+                Effect::Look => Answer::Looked(*generator),
                 Effect::Freeze => {
                     let before = *generator;
                     generator.freeze();
-                    Event::Looked(before)
+                    Answer::Looked(before)
                 }
-                Effect::Read => Event::Read(Ok(found)),
+                Effect::Read => Answer::Read(Ok(found)),
                 Effect::Create(record) | Effect::Overwrite(record) => {
                     wal.push(Entry::Reservation(record));
-                    Event::Done
+                    Answer::Done
                 }
                 Effect::Write(record) => {
                     wal.push(Entry::Reservation(record));
-                    Event::Written(wal.len() as u64)
+                    Answer::Position(wal.len() as u64)
                 }
-                Effect::Flush(position) => Event::Flushed(position),
-                Effect::AskFlushed => Event::Flushed(wal.len() as u64),
+                Effect::AskFlushed => Answer::Position(wal.len() as u64),
                 Effect::Raise { floor, reserve_after } => {
                     generator.raise_floor(floor, reserve_after);
-                    Event::Done
+                    Answer::Done
                 }
                 Effect::Restart(started) => {
                     *generator = started;
-                    Event::Done
+                    Answer::Done
                 }
-                _ => Event::Done,
+                _ => Answer::Done,
             })
         });
     }

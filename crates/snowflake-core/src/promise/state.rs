@@ -1,6 +1,6 @@
-//! The memory of the machine, and ways to go on with what was begun, or to give it up.
+//! The memory of the promise.
 
-use super::events::{Effect, Notice, Outcome, Position, Refusal, Request};
+use super::io::Position;
 use crate::generator::Generator;
 use crate::issuer::{Issuer, Start};
 use crate::jump::{Clocks, Jump, Reference, Verdict};
@@ -25,10 +25,11 @@ pub struct Promise {
     /// The original of this server, as this incarnation writes it in every record; `None` before it
     /// has begun or was told to write this down.
     pub(super) copy_of: Option<Option<Writer>>,
-    pub(super) doing: Doing,
+    /// The way to give back a generator that a session has frozen, or is about to freeze.
+    pub(super) give_back: Option<GiveBack>,
 }
 
-/// The floor that [`Effect::Raise`] tells the generator.
+/// The floor that [`super::Io::raise`] tells the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Floor {
     pub(super) floor: Timestamp,
@@ -43,47 +44,6 @@ pub(super) struct Pending {
     pub(super) position: Option<Position>,
 }
 
-/// Which effect has to come back, and what for.
-#[expect(clippy::large_enum_variant, reason = "there is one, in shared memory, which has no boxes")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Doing {
-    #[default]
-    Nothing,
-    ReadingClocks(Request),
-    Looking(Request, Clocks),
-    /// With the generator's timestamp.
-    Reading(Request, Clocks, Timestamp),
-    /// A record that makes timestamps available, by these clocks, which might have jumped.
-    Writing(Request, Clocks, Option<Jump>),
-    /// The record that is pending, to publish its floor.
-    Flushing(Then),
-    Raising(Then),
-    /// A start from the register.
-    Starting(Stage, Starting),
-    SettingFloor(Stage, SettingFloor),
-    /// These clocks, or something else.
-    Confirming(Option<Clocks>),
-    /// The generator is given back, unless it was not taken.
-    Leaving(Option<GiveBack>, Then),
-}
-
-/// The next step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Then {
-    Begin(Request),
-    Finish(Outcome, Option<Jump>),
-    Refuse(Refusal),
-    Stop,
-}
-
-/// Which of the steps that a start and a floor that is set have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stage {
-    Writing,
-    Syncing,
-    Restarting,
-}
-
 /// The beginning of an incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Starting {
@@ -93,17 +53,7 @@ pub struct Starting {
     pub(super) reference: Reference,
     /// The original of this server, if it is a copy, and nobody has seen to that.
     pub copy_of: Option<Writer>,
-    /// Of the upstream's clock, and how long the machine runs.
     pub(super) ahead_of_upstream: Option<Span>,
-    pub(super) elapsed: Span,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct SettingFloor {
-    pub(super) floor: Timestamp,
-    /// The generator's, which is frozen.
-    pub(super) timestamp: Timestamp,
-    pub(super) issued: Timestamp,
 }
 
 /// Ways in which a generator that was frozen is given back to those who take IDs.
@@ -116,64 +66,6 @@ pub(super) enum GiveBack {
 }
 
 impl Promise {
-    /// Remembers what is under way, and asks for the effect.
-    pub(super) fn ask(&mut self, doing: Doing, effect: Effect) -> Effect {
-        self.doing = doing;
-        effect
-    }
-
-    pub(super) fn go_on(&mut self, then: Then) -> Effect {
-        match then {
-            Then::Begin(request) => self.begin(request),
-            Then::Finish(outcome, jump) => Effect::Finish(outcome, jump.map(Notice::SteppedAhead)),
-            Then::Refuse(refusal) => Effect::Refuse(refusal),
-            Then::Stop => Effect::Stop,
-        }
-    }
-
-    /// A new session has taken the lock.
-    pub(super) fn begin(&mut self, request: Request) -> Effect {
-        let is_written = self.pending.is_some_and(|pending| pending.position.is_some());
-        match request {
-            // A floor was set meanwhile: the next call begins above it.
-            Request::ReserveEarly if !self.has_begun() => Effect::Finish(Outcome::AskAgain, None),
-            Request::ReserveEarly if is_written => {
-                let then = Then::Finish(Outcome::AskAgain, None);
-                self.ask(Doing::Flushing(then), Effect::AskFlushed)
-            }
-            _ => self.ask(Doing::ReadingClocks(request), Effect::ReadClocks),
-        }
-    }
-
-    /// Leaves what was begun as it has to be left, and goes on.
-    pub(super) fn give_up(&mut self, issuer: &Issuer, doing: Doing, then: Then) -> Effect {
-        let give_back = match doing {
-            Doing::Looking(Request::SetFloor { .. }, _)
-            | Doing::Reading(Request::SetFloor { .. }, ..) => self.published.map(GiveBack::Raise),
-            // The register might hold the one floor or the other.
-            Doing::SettingFloor(_, setting) => Some(GiveBack::Restart(setting.timestamp)),
-            Doing::Leaving(give_back, _) => give_back,
-            _ => None,
-        };
-        self.leave(issuer, give_back, then)
-    }
-
-    pub(super) fn leave(
-        &mut self,
-        issuer: &Issuer,
-        give_back: Option<GiveBack>,
-        then: Then,
-    ) -> Effect {
-        let effect = match give_back {
-            Some(GiveBack::Raise(Floor { floor, reserve_after })) => {
-                Effect::Raise { floor, reserve_after }
-            }
-            Some(GiveBack::Restart(timestamp)) => Effect::Restart(from_register(issuer, timestamp)),
-            None => return self.go_on(then),
-        };
-        self.ask(Doing::Leaving(give_back, then), effect)
-    }
-
     /// Returns whether this incarnation has begun: the generator was started from the register.
     pub fn has_begun(&self) -> bool {
         self.published.is_some()

@@ -76,7 +76,7 @@ pub enum Rows {
     Lost,
 }
 
-/// When others act while a session drives the machine of the promise.
+/// When others act while a session has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
     /// Before each effect.

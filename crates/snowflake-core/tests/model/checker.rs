@@ -201,8 +201,8 @@ impl Model for Bounds {
                 next.sessions[number] = next.step(self, world.sessions[number].clone())?;
             }
             Action::Fail(number, how) => {
-                let Session::Do(request, effect) = world.sessions[number] else { return None };
-                next.sessions[number] = next.fail(self, request, effect, how);
+                let Session::Do(turn, effect) = world.sessions[number].clone() else { return None };
+                next.sessions[number] = next.fail(self, turn, effect, how);
                 next.counts.failures += 1;
             }
             Action::FlushWal => next.flushed = next.wal.len(),

@@ -1,15 +1,17 @@
-//! A session that drives the machine of the promise: effect by effect, with the change of the world
-//! by each. The wrong designs are drivers that are wrong.
+//! A session that has the lock: the effects of its turn one by one, with the change of the world by
+//! each. The wrong designs do effects in a wrong way.
 
 use snowflake_core::generator::Generator;
 use snowflake_core::issuer::Issuer;
 use snowflake_core::jump::Clocks;
-use snowflake_core::promise::{Effect, Event, Notice, Outcome, Refusal, Request};
+use snowflake_core::promise::{Notice, Outcome, Position, Refusal, Request};
 use snowflake_core::register::{Record, Writer};
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::bounds::{Bounds, Design, RESERVATION, Steps, layouts};
+use crate::effects::{Answer, Effect};
 use crate::relative::{BOOT, START, position};
+use crate::turn::Turn;
 use crate::world::{Entry, Session, World, is_to_observe};
 
 /// A failure of an effect, or of the session that does it.
@@ -17,8 +19,15 @@ use crate::world::{Entry, Session, World, is_to_observe};
 pub struct Failure {
     /// True if the effect was done all the same.
     pub is_done: bool,
-    /// True if the machine is told. Otherwise, it learns of the failure from the next session.
+    /// True if the turn goes on with the failure. Otherwise, the next one finds what it has left.
     pub is_told: bool,
+}
+
+impl Steps {
+    /// Returns whether others may come before this effect.
+    fn pauses(self, effect: Effect) -> bool {
+        self == Steps::Each || matches!(effect, Effect::Flush(_) | Effect::Raise { .. })
+    }
 }
 
 impl World {
@@ -42,65 +51,57 @@ impl World {
 
     /// The session has taken the lock.
     pub fn begin(&mut self, bounds: &Bounds, request: Request) -> Session {
-        let told = match request {
-            Request::Reserve { timestamp, .. }
-                if bounds.design == Design::ReserveForOldReadings =>
-            {
-                Request::Reserve { timestamp, lead: Span::MAX }
-            }
-            request => request,
-        };
-        self.go_on(bounds, request, Event::Wanted(told))
+        let (issuer, began) = (self.issuer(bounds), self.promise);
+        let turn = Turn { request, issuer, began, answers: Vec::new() };
+        self.go_on(bounds, turn, Steps::pauses)
     }
 
     /// Does the effect, and what follows from it without a step of anybody else.
-    pub fn act(&mut self, bounds: &Bounds, request: Request, effect: Effect) -> Session {
-        let event = self.perform(bounds, request, effect);
-        self.go_on(bounds, request, event)
+    pub fn act(&mut self, bounds: &Bounds, mut turn: Turn, effect: Effect) -> Session {
+        turn.answers.push(self.perform(bounds, turn.request, effect));
+        self.go_on(bounds, turn, Steps::pauses)
     }
 
-    fn go_on(&mut self, bounds: &Bounds, request: Request, event: Event) -> Session {
-        let is_seen = |effect| matches!(effect, Effect::Flush(_) | Effect::Raise { .. });
-        let pauses = |effect| bounds.steps == Steps::Each || is_seen(effect);
-        match self.drive(bounds, request, event, pauses) {
-            Effect::Finish(outcome, notice) => {
-                return self.finish(bounds, request, outcome, notice);
-            }
-            Effect::Refuse(Refusal::ClockAhead(_))
-                if request.is_reservation() && self.confirmed == Some(self.ahead_then) =>
-            {
-                self.broken = Some("a clock that was confirmed is refused");
-            }
-            Effect::Refuse(_) | Effect::Stop => {}
-            effect => return Session::Do(request, effect),
-        }
-        self.leave(bounds, request)
-    }
-
-    /// Up to an effect before which others may come.
-    fn drive(
+    /// Goes on up to an effect before which others may come.
+    fn go_on(
         &mut self,
         bounds: &Bounds,
-        request: Request,
-        event: Event,
-        pauses: impl Fn(Effect) -> bool,
-    ) -> Effect {
-        let (mut promise, issuer) = (self.promise, self.issuer(bounds));
-        let last = promise.drive(&issuer, event, |effect| {
-            (!pauses(effect)).then(|| self.perform(bounds, request, effect))
-        });
-        self.promise = promise;
-        last
+        mut turn: Turn,
+        pauses: fn(Steps, Effect) -> bool,
+    ) -> Session {
+        let request = turn.request;
+        loop {
+            let (promise, next) = turn.replay(bounds.design);
+            self.promise = promise;
+            match next {
+                Effect::Finish(outcome, notice) => {
+                    return self.finish(bounds, request, outcome, notice);
+                }
+                Effect::Refuse(refusal) => {
+                    if matches!(refusal, Refusal::ClockAhead(_))
+                        && request.is_reservation()
+                        && self.confirmed == Some(self.ahead_then)
+                    {
+                        self.broken = Some("a clock that was confirmed is refused");
+                    }
+                    return self.leave(bounds, request);
+                }
+                Effect::Stop => return self.leave(bounds, request),
+                effect if pauses(bounds.steps, effect) => return Session::Do(turn, effect),
+                effect => turn.answers.push(self.perform(bounds, request, effect)),
+            }
+        }
     }
 
     /// The effect fails, or the session ends.
     pub fn fail(
         &mut self,
         bounds: &Bounds,
-        request: Request,
+        mut turn: Turn,
         effect: Effect,
         how: Failure,
     ) -> Session {
+        let request = turn.request;
         if how.is_done {
             self.perform(bounds, request, effect);
         } else if let Effect::Create(record) | Effect::Overwrite(record) = effect
@@ -111,8 +112,9 @@ impl World {
             self.buffer = None;
         }
         if how.is_told {
+            turn.answers.push(None);
             // The effects that are left cannot fail.
-            self.drive(bounds, request, Event::Failed, |_| false);
+            return self.go_on(bounds, turn, |_, _| false);
         }
         self.leave(bounds, request)
     }
@@ -155,17 +157,17 @@ impl World {
         self.leave(bounds, request)
     }
 
-    fn perform(&mut self, bounds: &Bounds, request: Request, effect: Effect) -> Event {
-        match effect {
+    fn perform(&mut self, bounds: &Bounds, request: Request, effect: Effect) -> Option<Answer> {
+        Some(match effect {
             Effect::ReadClocks => {
                 self.ahead_then = self.ahead();
-                Event::Clocks(self.clocks_of_reservation(bounds))
+                Answer::Clocks(self.clocks_of_reservation(bounds))
             }
-            Effect::Look => Event::Looked(self.generator),
+            Effect::Look => Answer::Looked(self.generator),
             Effect::Freeze => {
                 let before = self.generator;
                 self.generator.freeze();
-                Event::Looked(before)
+                Answer::Looked(before)
             }
             Effect::Read => {
                 let mut record = self.buffer;
@@ -175,12 +177,12 @@ impl World {
                 {
                     record.written = self.clocks();
                 }
-                Event::Read(Ok(record))
+                Answer::Read(Ok(record))
             }
             Effect::Create(record) => {
                 self.create(bounds, record);
                 self.disk = Some(record);
-                Event::Done
+                Answer::Done
             }
             Effect::Overwrite(record) => {
                 self.lower(request, record.floor);
@@ -190,31 +192,31 @@ impl World {
                     return self.perform(bounds, request, Effect::Create(record));
                 }
                 self.log_durably(record);
-                Event::Done
+                Answer::Done
             }
-            Effect::Write(record) => self.write(bounds, request, record),
-            Effect::Flush(position) => {
+            Effect::Write(record) => Answer::Position(self.write(bounds, request, record)?),
+            Effect::Flush(_) => {
                 if is_to_observe(request) {
                     self.latest_reading = self.clock;
                 }
                 if bounds.design != Design::PublishBeforeFlush {
                     self.flushed = self.wal.len();
                 }
-                Event::Flushed(position)
+                Answer::Done
             }
-            Effect::AskFlushed => Event::Flushed(position(self.flushed)),
-            Effect::FlushSoon(_) | Effect::SyncEntry => Event::Done,
+            Effect::AskFlushed => Answer::Position(position(self.flushed)),
+            Effect::FlushSoon(_) | Effect::SyncEntry => Answer::Done,
             Effect::Raise { floor, reserve_after } => {
                 self.raise(bounds, floor, reserve_after);
-                Event::Done
+                Answer::Done
             }
             Effect::Restart(generator) => {
                 self.lower(request, generator.timestamp());
                 self.generator = self.restarted(bounds, generator);
-                Event::Done
+                Answer::Done
             }
             Effect::Finish(..) | Effect::Refuse(_) | Effect::Stop => unreachable!(),
-        }
+        })
     }
 
     /// A floor that is set by force takes back what was promised.
@@ -240,11 +242,11 @@ impl World {
         clocks
     }
 
-    fn write(&mut self, bounds: &Bounds, request: Request, mut record: Record) -> Event {
+    fn write(&mut self, bounds: &Bounds, request: Request, mut record: Record) -> Option<Position> {
         match request {
             _ if request.is_reservation() && self.promise.has_begun() => {
                 if self.counts.reservations >= bounds.reservations {
-                    return Event::Failed;
+                    return None;
                 }
                 self.counts.reservations += 1;
                 if bounds.design == Design::TakeBackWhatIsReserved {
@@ -254,7 +256,7 @@ impl World {
             }
             Request::ConfirmClock if bounds.design == Design::ConfirmInMemory => {
                 self.accept(bounds, self.ahead_then);
-                return Event::Written(0);
+                return Some(0);
             }
             Request::ConfirmClock => self.accept(bounds, self.ahead_then),
             _ => {}
@@ -264,7 +266,7 @@ impl World {
         }
         self.wal.push(Entry::Reservation(record));
         self.buffer = Some(record);
-        Event::Written(position(self.wal.len()))
+        Some(position(self.wal.len()))
     }
 
     /// IDs may follow a clock that is so far ahead.

@@ -1,17 +1,20 @@
-//! A model checker over the machine of the promise and the generator, which are those of the
-//! extension: every interleaving of two backends, an administrator, standbys, synchronous or not,
-//! reservations, clock steps, checkpoints, crashes, restarts, promotions, IDs of other servers that
-//! are observed, effects that fail and sessions that end between two effects, within small bounds.
+//! A model checker over the promise and the generator, which are those of the extension: every
+//! interleaving of two backends, an administrator, standbys, synchronous or not, reservations,
+//! clock steps, checkpoints, crashes, restarts, promotions, IDs of other servers that are observed,
+//! effects that fail and sessions that end between two effects, within small bounds.
 //!
-//! [`Design`] switches to designs that are wrong, each in one way: most are sessions that do what the
-//! machine asks for in a wrong way. The checker has to find what each of them breaks. What is broken
-//! in the machine itself, `tests/mutants` breaks.
+//! [`Design`] switches to designs that are wrong, each in one way: most are sessions that do the
+//! effects of the promise in a wrong way. The checker has to find what each of them breaks. What is
+//! broken in the promise itself, `tests/mutants` breaks.
 
 mod bounds;
 mod checker;
 mod driver;
+#[path = "../fixtures/effects.rs"]
+mod effects;
 mod relative;
 mod session;
+mod turn;
 mod world;
 
 use stateright::{Checker, HasDiscoveries, Model};

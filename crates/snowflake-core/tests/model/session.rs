@@ -25,7 +25,7 @@ impl World {
             Session::Observe { timestamp, now } => self.observe(bounds, timestamp, now),
             Session::Want(_) if self.is_locked() => return None,
             Session::Want(request) => self.begin(bounds, request),
-            Session::Do(request, effect) => self.act(bounds, request, effect),
+            Session::Do(turn, effect) => self.act(bounds, turn, effect),
         })
     }
 

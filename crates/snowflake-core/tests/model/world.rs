@@ -6,13 +6,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use snowflake_core::generator::{Decision, Generator, Reading, Seen};
 use snowflake_core::jump::{BootClock, Clocks};
 use snowflake_core::layout::Layout;
-use snowflake_core::promise::{Effect, Promise, Request};
+use snowflake_core::promise::{Promise, Request};
 use snowflake_core::register::Record;
 use snowflake_core::ring::Ring;
 use snowflake_core::time::{Span, Timestamp};
 
 use crate::bounds::{Bounds, Design};
+use crate::effects::Effect;
 use crate::relative::{BOOT, Relative, START, position};
+use crate::turn::Turn;
 
 pub const BACKENDS: usize = 2;
 pub const ADMINISTRATOR: usize = BACKENDS;
@@ -50,10 +52,10 @@ pub enum Session {
         timestamp: Timestamp,
         now: Timestamp,
     },
-    /// Take the lock, and tell the machine of this.
+    /// Take the lock, and begin a turn.
     Want(Request),
-    /// With the lock held, do what the machine asks for.
-    Do(Request, Effect),
+    /// With the lock held, do this effect of the turn.
+    Do(Turn, Effect),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,9 +193,9 @@ impl World {
     /// Returns whether the administrator has been told of an ID, and has not followed it yet.
     fn observes(&self) -> bool {
         use Session::{Do, Look, Observe, Want};
-        match self.sessions[ADMINISTRATOR] {
+        match &self.sessions[ADMINISTRATOR] {
             Look { .. } | Observe { .. } => true,
-            Want(request) | Do(request, _) => is_to_observe(request),
+            Want(request) | Do(Turn { request, .. }, _) => is_to_observe(*request),
             _ => false,
         }
     }

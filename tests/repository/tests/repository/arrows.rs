@@ -14,9 +14,9 @@ use snowflake_repository::{page, tree};
 const CRATES: [&str; 19] = [
     "src",
     "crates/snowflake-core/src",
+    "crates/snowflake-core/tests/effects",
     "crates/snowflake-core/tests/generator",
     "crates/snowflake-core/tests/horizon",
-    "crates/snowflake-core/tests/machine",
     "crates/snowflake-core/tests/model",
     "crates/snowflake-core/tests/register",
     "bench/src",

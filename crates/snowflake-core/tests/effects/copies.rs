@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use snowflake_core::generator::Generator;
 use snowflake_core::issuer::Issuer;
-use snowflake_core::promise::{Effect, Event, Outcome, Promise, Request};
+use snowflake_core::promise::{Outcome, Promise, Request};
 use snowflake_core::register::{NO_TIMELINE, Record};
 use snowflake_core::time::{Span, Timestamp};
 
+use crate::effects::{Answer, Effect, drive};
 use crate::fixtures::{NOW, WRITER, own, wall};
 
 /// A server, what it holds in memory, and its register, in the buffer pool and on disk.
@@ -39,37 +40,37 @@ impl Server {
     fn want(&mut self, request: Request, failing: Option<usize>) -> Option<Outcome> {
         let Server { issuer, promise, generator, register, durable, now } = self;
         let mut effects = 0;
-        let last = promise.drive(issuer, Event::Wanted(request), |effect| {
+        let last = drive(promise, issuer, request, |effect| {
             effects += 1;
             if failing == Some(effects) {
-                return Some(Event::Failed);
+                return None;
             }
             Some(match effect {
-                Effect::ReadClocks => Event::Clocks(wall(*now)),
-                Effect::Look | Effect::Freeze => Event::Looked(*generator),
-                Effect::Read => Event::Read(Ok(Some(*register))),
-                Effect::AskFlushed => Event::Flushed(0),
+                Effect::ReadClocks => Answer::Clocks(wall(*now)),
+                Effect::Look | Effect::Freeze => Answer::Looked(*generator),
+                Effect::Read => Answer::Read(Ok(Some(*register))),
+                Effect::AskFlushed => Answer::Position(0),
                 Effect::Write(record) => {
                     *register = record;
-                    Event::Written(7)
+                    Answer::Position(7)
                 }
                 Effect::Overwrite(record) => {
                     (*register, *durable) = (record, record);
-                    Event::Done
+                    Answer::Done
                 }
-                Effect::Flush(position) => {
+                Effect::Flush(_) => {
                     *durable = *register;
-                    Event::Flushed(position)
+                    Answer::Done
                 }
                 Effect::Raise { floor, reserve_after } => {
                     generator.raise_floor(floor, reserve_after);
-                    Event::Done
+                    Answer::Done
                 }
                 Effect::Restart(restarted) => {
                     *generator = restarted;
-                    Event::Done
+                    Answer::Done
                 }
-                _ => Event::Done,
+                _ => Answer::Done,
             })
         });
         self.now += Span(1);

@@ -1,17 +1,12 @@
-//! The events that the machine is told, and the effects that it asks for.
+//! Requests of sessions, and what comes of them.
 
-use crate::generator::Generator;
 use crate::issuer::{Start, StartAfterAhead, StartError};
-use crate::jump::{Clocks, Jump};
+use crate::jump::Jump;
 use crate::layout::Layout;
 use crate::register::{Record, RecordError, Writer};
 use crate::time::{Span, Timestamp};
 
-/// A position in the WAL.
-pub type Position = u64;
-
-/// The request of a session, which has the lock from here until [`Effect::Finish`],
-/// [`Effect::Refuse`] or [`Effect::Stop`].
+/// The request of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Issue IDs of this timestamp, which might be needed so far ahead of the clock. The generator is
@@ -50,72 +45,8 @@ pub enum Request {
     NoteCopy,
 }
 
-/// An event. Each effect says which event it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A session has taken the lock, and wants this. Whatever a session before it left undone is
-    /// given up.
-    Wanted(Request),
-    /// The readings of the clocks.
-    Clocks(Clocks),
-    /// The generator as it was when it was looked at, or before it was frozen.
-    Looked(Generator),
-    /// The content of the register.
-    Read(Found),
-    /// The record was written, and the WAL has to be flushed up to here before it is relied upon.
-    Written(Position),
-    /// The WAL is durable up to here.
-    Flushed(Position),
-    /// An effect that has no answer was done.
-    Done,
-    /// An effect ended with an error, or the session ends here. Whether the effect was done is not
-    /// known.
-    Failed,
-}
-
-/// The next thing to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
-    /// Read the clocks: [`Event::Clocks`].
-    ReadClocks,
-    /// Look at the generator, which is under another lock: [`Event::Looked`].
-    Look,
-    /// Look at the generator, and let it issue nothing above its present timestamp:
-    /// [`Event::Looked`].
-    Freeze,
-    /// Read the register: [`Event::Read`].
-    Read,
-    /// Create the register with this record, durably: [`Event::Done`].
-    Create(Record),
-    /// Let the register hold this record, durably, whatever it holds or whether it exists:
-    /// [`Event::Done`].
-    Overwrite(Record),
-    /// Write this record: [`Event::Written`].
-    Write(Record),
-    /// Flush the WAL up to here: [`Event::Flushed`].
-    Flush(Position),
-    /// Let the WAL be flushed up to here soon: [`Event::Done`].
-    FlushSoon(Position),
-    /// Say up to where the WAL is durable: [`Event::Flushed`].
-    AskFlushed,
-    /// Make the register's entry in its directory durable: [`Event::Done`].
-    SyncEntry,
-    /// Publish a floor that is durable: [`Generator::raise_floor`], then [`Event::Done`].
-    Raise {
-        /// The floor.
-        floor: Timestamp,
-        /// The first timestamp above this one asks for the next reservation.
-        reserve_after: Timestamp,
-    },
-    /// Put this generator in the place of the present one: [`Event::Done`].
-    Restart(Generator),
-    /// Nothing more: release the lock, and log what is worth it.
-    Finish(Outcome, Option<Notice>),
-    /// Nothing more: release the lock, and raise this.
-    Refuse(Refusal),
-    /// Nothing more after [`Event::Failed`], and nothing to say: raise the error of the effect.
-    Stop,
-}
+/// The result of a request, and what is worth a line in the log.
+pub type Served = (Outcome, Option<Notice>);
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,20 +1,21 @@
 //! Cases beyond the bounds of the models: a second early reservation, before the record of the first
 //! one is durable, and a clock before the epoch.
 
-use snowflake_core::promise::{Effect, Event, Promise, Refusal, Request};
+use snowflake_core::promise::{Promise, Refusal, Request};
 use snowflake_core::time::Span;
 
 use crate::administer::{answer, begun};
+use crate::effects::{Answer, Effect, drive};
 use crate::fixtures::{NOW, issuer, own, wall};
 
 /// Returns the effects that are asked of a session that reserves early, where so much of the WAL is
 /// durable.
 fn reserve_early(promise: &mut Promise, durable: u64) -> Vec<Effect> {
     let mut effects = Vec::new();
-    promise.drive(&issuer(&own()), Event::Wanted(Request::ReserveEarly), |effect| {
+    drive(promise, &issuer(&own()), Request::ReserveEarly, |effect| {
         effects.push(effect);
         Some(match effect {
-            Effect::AskFlushed => Event::Flushed(durable),
+            Effect::AskFlushed => Answer::Position(durable),
             effect => answer(effect, Ok(Some(own())), wall(NOW + Span(1000))),
         })
     });
