@@ -103,7 +103,7 @@ static OWN: AtomicPtr<Slot> = AtomicPtr::new((&raw const UNKNOWN).cast_mut());
 /// Stands for the slot until the process takes its first ID.
 static UNKNOWN: Slot = Slot::clear();
 
-/// What [`ended`] returns. Memory of one process.
+/// The result of [`ended`]. Memory of one process.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// [`Before::count`] and [`Before::horizon`]. Memory of one process.

@@ -3,7 +3,7 @@
 //! The caller protects a [`Generator`] with a lock, reads the clock *before* it takes the lock, and
 //! does whatever the [`Decision`] asks for after it has released it.
 //!
-//! What holds, each with its property test in `tests/generator/`:
+//! Rules that hold, each with its property test in `tests/generator/`:
 //!
 //! 1. IDs strictly increase, whatever the clock does and in whatever order sessions take them.
 //!    With reuse, they are distinct, and increase again once the clock has passed the highest one.
@@ -48,7 +48,7 @@ use crate::time::{Span, Timestamp};
 pub struct Reading {
     /// The wall clock.
     pub now: Timestamp,
-    /// What the reader had seen before it read the clock, if anything.
+    /// The state that the reader had seen before it read the clock, if any.
     pub seen: Option<Seen>,
 }
 
@@ -61,10 +61,10 @@ pub struct Seen {
     hold: Span,
 }
 
-/// How far a decision may go. `None` means no limit.
+/// Limits of a decision. `None` means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// How far a burst may run ahead of the clock.
+    /// The largest lead of a burst over the clock.
     pub max_burst: Option<Span>,
     /// The largest step back of the clock after which unused IDs of the reading's millisecond are
     /// issued; only while [`Generator::set_reuse`] is on.
@@ -73,7 +73,7 @@ pub struct Limits {
     pub max_backward_step: Option<Span>,
     /// The longest wait for a clock that is behind by more than [`Limits::largest_lead`].
     pub max_wait: Option<Span>,
-    /// How far the queue may be ahead of what is explained.
+    /// The largest lead of the queue over what is explained.
     pub max_queue: Span,
 }
 
@@ -90,16 +90,16 @@ impl Limits {
     }
 }
 
-/// What a caller of [`Generator::take`] wants.
+/// The request of a caller of [`Generator::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// The sequence that a new millisecond starts with, at most `last_sequence`.
     pub first: u32,
-    /// How many IDs of one millisecond, at least 1.
+    /// The number of IDs of one millisecond, at least 1.
     pub want: u32,
     /// The largest sequence.
     pub last_sequence: u32,
-    /// How many of the last sequences of a millisecond are left to other requests, at most
+    /// The number of the last sequences of a millisecond that are left to other requests, at most
     /// `last_sequence`. What is reused is taken whole.
     pub leave: u32,
 }
@@ -111,7 +111,7 @@ pub struct Run {
     pub timestamp: Timestamp,
     /// The first sequence.
     pub first: u32,
-    /// How many sequences, at least 1.
+    /// The number of sequences, at least 1.
     pub count: u32,
 }
 
@@ -122,7 +122,7 @@ struct Next {
     hold: Span,
 }
 
-/// What the caller of [`Generator::take`] does next.
+/// The next step of the caller of [`Generator::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
     /// These IDs are the caller's.
@@ -137,7 +137,7 @@ pub enum Decision {
         /// At most `max_queue` after the reading, so that a clock that is set back is no reason to
         /// wait for longer.
         until: Timestamp,
-        /// Whether to make a reservation then, as for [`Decision::IssueAndReserve`].
+        /// True if a reservation is made then, as for [`Decision::IssueAndReserve`].
         reserve: bool,
     },
     /// These IDs are the caller's. They are unused IDs of a millisecond that the clock repeats,
@@ -147,7 +147,7 @@ pub enum Decision {
         run: Run,
         /// By how much the clock is behind the generator's timestamp, less the lead of the queue.
         lead: Span,
-        /// Whether this caller is the first that notices the step.
+        /// True if this caller is the first that notices the step.
         is_first: bool,
     },
     /// The clock was set back, and the step is held from now on: read the clock again, having
@@ -169,7 +169,7 @@ pub enum Decision {
         seen: Seen,
         /// The clock reading that ends the wait.
         until: Timestamp,
-        /// Why.
+        /// The reason for it.
         reason: WaitReason,
     },
     /// The clock is behind by more than [`Limits::largest_lead`], and catching up would take longer
@@ -191,12 +191,12 @@ pub enum Decision {
     EndOfField,
 }
 
-/// What came of a timestamp that was seen in an ID of another server.
+/// The result of observing a timestamp in an ID of another server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Observation {
     /// Every ID from now on is of a later timestamp.
     Followed {
-        /// How far the timestamp is ahead of the reading; negative where it is behind.
+        /// The lead of the timestamp over the reading; negative where it is behind.
         lead: Span,
     },
     /// It is above the floor: reserve it, then observe it again, with a new reading.
@@ -206,12 +206,12 @@ pub enum Observation {
     },
     /// It is too far ahead of the reading. Nothing has changed.
     Refused {
-        /// How far.
+        /// The lead over the reading.
         lead: Span,
     },
 }
 
-/// Why a request has to wait.
+/// A reason for which a request has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitReason {
     /// The sequence of the millisecond is used up, and the request does not queue.
@@ -232,7 +232,7 @@ pub struct Generator {
     /// The first timestamp above this one asks for a reservation. Never above `floor`.
     reserve_after: Timestamp,
     sequence: u32,
-    /// Whether a millisecond is recorded in the ring when the generator moves on to a later one.
+    /// True if a millisecond is recorded in the ring when the generator moves on to a later one.
     recording: bool,
     /// No timestamp above this one may be issued. Never above `last_timestamp`.
     floor: Timestamp,
@@ -245,7 +245,7 @@ pub struct Generator {
     queue: Option<(Timestamp, Span)>,
 }
 
-/// How many timestamps a reservation holds.
+/// The timestamps that a reservation holds.
 pub const RESERVATION: Span = Span(2000);
 
 /// A session that is asked for a reservation might not make one, because another one is under way.
@@ -261,7 +261,7 @@ const NOTHING_ISSUED: u32 = u32::MAX;
 const NOT_BEGUN: Timestamp = Timestamp(i64::MIN / 2);
 
 impl Generator {
-    /// How many bytes at its beginning [`Generator::take_at_once`] reads and writes.
+    /// The bytes at its beginning that [`Generator::take_at_once`] reads and writes.
     pub const HOT: usize = offset_of!(Generator, floor);
 
     /// A generator that has to be told where to begin: its first request asks for a reservation,
@@ -303,8 +303,8 @@ impl Generator {
         self.timestamp
     }
 
-    /// How far the generator is ahead of a clock reading, without the queue, whose IDs are not
-    /// returned before their time. Negative where it is behind.
+    /// Returns the lead over a clock reading, without the queue, whose IDs are not returned before
+    /// their time. Negative where the generator is behind.
     pub fn lead(&self, now: Timestamp) -> Span {
         let lead = self.timestamp - now;
         let queue = self.queue.filter(|(queued, _)| self.timestamp == *queued);
@@ -335,9 +335,9 @@ impl Generator {
         self.reserve_after = reserve_after.min(self.floor);
     }
 
-    /// Whether a request with this clock reading could need the timestamp. The timestamp might
-    /// come from a reading that was taken before the clock was set back, and must then not be
-    /// reserved.
+    /// Returns whether a request with this clock reading could need the timestamp. The timestamp
+    /// might come from a reading that was taken before the clock was set back, and must then not
+    /// be reserved.
     pub fn may_need(&self, timestamp: Timestamp, now: Timestamp) -> bool {
         timestamp <= now.max(self.timestamp + Span(1))
     }
@@ -385,8 +385,8 @@ impl Generator {
         Observation::Followed { lead }
     }
 
-    /// Whether milliseconds are recorded in the ring, and reused. The ring knows nothing of what
-    /// was used before this is switched on.
+    /// Sets whether milliseconds are recorded in the ring, and reused. The ring knows nothing of
+    /// what was used before this is switched on.
     pub fn set_reuse<const N: usize>(&mut self, ring: &mut Ring<N>, on: bool) {
         if on && !self.recording {
             ring.begin(self.timestamp);
@@ -432,7 +432,7 @@ impl Generator {
         (next.timestamp <= self.reserve_after).then(|| self.advance(ring, next, request))
     }
 
-    /// What comes next without a wait, however old the reading.
+    /// Returns the next ID that needs no wait, however old the reading.
     #[inline(always)]
     fn next(
         &self,
@@ -521,7 +521,7 @@ impl Generator {
             return Decision::Wait { seen, until, reason: WaitReason::NextMillisecond };
         }
         let first = if is_spent { request.first } else { self.sequence + 1 };
-        // What explains the lead once the ID is returned does so even after `max_burst` is lowered.
+        // The lead that is explained once the ID is returned stays so if `max_burst` is lowered.
         let next = Next { timestamp, first, hold: explained };
         let (run, reserve) = match self.issue(ring, next, request) {
             Decision::Issue(run) => (run, false),
@@ -536,7 +536,7 @@ impl Generator {
         Decision::Queue { run, until, reserve }
     }
 
-    /// What a later reading has to have seen to be judged by.
+    /// Returns the state that a later reading has to have seen to be judged by.
     fn seen(&self) -> Seen {
         Seen { timestamp: self.timestamp, hold: self.hold }
     }
@@ -595,7 +595,7 @@ impl Generator {
 }
 
 impl Request {
-    /// What is wanted of this millisecond, from the sequence `first` on.
+    /// Returns the run of this millisecond that is wanted, from the sequence `first` on.
     #[inline(always)]
     fn run(self, timestamp: Timestamp, first: u32) -> Run {
         debug_assert!(first <= self.last_sequence);

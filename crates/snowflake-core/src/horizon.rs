@@ -26,7 +26,7 @@
 //! that the process read then. As a row of dblink stays when the transaction that took its ID is
 //! rolled back, that transaction is put into its place, too.
 //!
-//! What is read and written, and in what order, is decided here. The caller owns the memory.
+//! This module decides what is read and written, and in what order. The caller owns the memory.
 
 /// The first ID of a transaction that has taken none: greater than any.
 pub const NO_ID: i64 = i64::MAX;
@@ -46,7 +46,7 @@ pub enum Event {
     RolledBack,
 }
 
-/// What is done at an [`Event`].
+/// An action at an [`Event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
     /// Puts the transaction into its place, as [`Place::wants`] says.
@@ -60,7 +60,7 @@ pub enum Act {
 }
 
 impl Event {
-    /// What is done at this event, in this order.
+    /// The actions at this event, in this order.
     pub fn acts(self) -> &'static [Act] {
         match self {
             Event::PreCommit => &[Act::Put],
@@ -75,13 +75,13 @@ impl Event {
 /// The anonymous transactions that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Anonymous {
-    /// How many have.
+    /// The number of those that have.
     pub count: u64,
-    /// What was the server's next transaction ID when the last of them ended.
+    /// The server's next transaction ID when the last of them ended.
     pub next: u64,
 }
 
-/// What the process of the reader read before the transaction of the snapshot began.
+/// Values that the process of the reader read before the transaction of the snapshot began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Before {
     /// [`Anonymous::count`].
@@ -90,7 +90,7 @@ pub struct Before {
     pub horizon: i64,
 }
 
-/// What is known of the transactions that share a place: those with this remainder of their ID.
+/// A place, which transactions share that have this remainder of their ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     xid: u64,
@@ -99,10 +99,10 @@ pub struct Place {
     gone: u64,
 }
 
-/// What a place knows of a transaction.
+/// The answer of a place about a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Its first ID, or [`NO_ID`].
+    /// The first ID that it has taken, or [`NO_ID`].
     First(i64),
     /// It was never put there.
     Nothing,
@@ -114,8 +114,8 @@ impl Place {
     /// No transaction was put there.
     pub const EMPTY: Place = Place { xid: 0, first: NO_ID, gone: 0 };
 
-    /// Whether a transaction has to be put there when it commits: if it has taken an ID, or if a
-    /// reader could not know that it has taken none.
+    /// Returns whether a transaction has to be put there when it commits: if it has taken an ID, or
+    /// if a reader could not know that it has taken none.
     pub fn wants(&self, xid: u64, first: i64) -> bool {
         xid != 0 && (first != NO_ID || self.find(xid) == Found::Unknown)
     }
@@ -126,7 +126,7 @@ impl Place {
         *self = Place { xid, first, gone };
     }
 
-    /// What is known of the transaction.
+    /// Looks for the transaction.
     pub fn find(&self, xid: u64) -> Found {
         if self.xid == xid {
             Found::First(self.first)
@@ -138,8 +138,9 @@ impl Place {
     }
 }
 
-/// What a snapshot does not see: the transactions that ran when it was taken, and those that began
-/// later. A subtransaction is not looked for: while it runs, so does the transaction that it is in.
+/// A snapshot, by what it does not see: the transactions that ran when it was taken, and those that
+/// began later. A subtransaction is not looked for: while it runs, so does the transaction that it
+/// is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Snapshot<R> {
     /// The lower halves of the transaction IDs that ran.
@@ -172,7 +173,7 @@ pub trait Memory {
     fn has_ended(&mut self, xid: u32) -> bool;
 }
 
-/// How much of each there is in a [`Memory`].
+/// The number of each in a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sizes {
     /// Slots.
@@ -183,7 +184,7 @@ pub struct Sizes {
     pub places: usize,
 }
 
-/// What a [`Reader`] has found.
+/// The result of a [`Reader`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
     /// The horizon of the snapshot.
@@ -208,11 +209,11 @@ pub struct Reader<R> {
     limit: i64,
     /// The server's next transaction ID.
     next: u64,
-    /// How many steps about places were made: [`Step::Transaction`] and [`Step::Place`].
+    /// The number of steps about places that were made: [`Step::Transaction`] and [`Step::Place`].
     looked: usize,
 }
 
-/// What a reader looks at next.
+/// The part of the memory that a reader looks at next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Step {
     Last,
@@ -222,7 +223,7 @@ enum Step {
     PreparedSlot(usize),
     /// The place of a transaction that the snapshot does not see.
     Transaction(u64),
-    /// Whether this transaction has ended, of which its place knows nothing any more.
+    /// This transaction, of which its place knows nothing any more: it might have ended.
     Ended(u32),
     /// A place, where more transactions are later than there are places.
     Place(usize),

@@ -1,8 +1,8 @@
 //! The rules of a Snowflake ID generator.
 //!
-//! This crate decides and never acts: it reads no clock, waits for no lock, does no I/O and knows
-//! nothing of PostgreSQL. The caller reads the clock, holds the lock, waits and raises errors; what
-//! to do next is decided here, where it can be tested exhaustively.
+//! This crate knows nothing of PostgreSQL, and has no clock, lock or file of its own. The caller
+//! lends these, waits and raises errors; what is done with them, and in which order, is decided
+//! here, where it can be tested exhaustively.
 //!
 //! - [`call`]: waits, reservations and entries in the log, until a call has its IDs.
 //! - [`condition`]: what has to hold where a server may issue IDs, and the number in its name.
@@ -17,7 +17,7 @@
 //! - [`outside`]: IDs as others see them.
 //! - [`reserve`]: which units of a reserve of memory are in use.
 //! - [`ring`]: what the last milliseconds have used.
-//! - [`promise`]: (what has happened) -> what to do next, so that no ID comes twice.
+//! - [`promise`]: reservations, starts and floors, so that no ID comes twice.
 //! - [`register`]: the durable record, and its bytes.
 //! - [`spinlock`]: the steps of the lock that the caller holds.
 //! - [`time`]: points in time, and what lies between them.

@@ -26,7 +26,7 @@ impl Span {
     /// More than any other.
     pub const MAX: Span = Span(i64::MAX);
 
-    /// Whether this is at most the limit, if there is one.
+    /// Returns whether this is at most the limit, if there is one.
     #[inline(always)]
     pub fn is_within(self, limit: Option<Span>) -> bool {
         limit.is_none_or(|limit| self <= limit)
@@ -58,7 +58,7 @@ macro_rules! operators {
         }
 
         $(impl $left {
-            /// What the operator gives, or the nearest that there is.
+            /// Returns the result of the operator, or the nearest value that there is.
             pub fn $saturating(self, right: $right) -> $result {
                 $result(self.0.$saturating(right.0))
             }

@@ -10,7 +10,7 @@ struct Still {
     next_xid: u64,
     prepared_slots: Vec<(u64, i64)>,
     places: Vec<Place>,
-    /// How often a place was looked at.
+    /// The number of looks at places.
     looked: usize,
 }
 

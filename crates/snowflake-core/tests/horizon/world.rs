@@ -441,7 +441,7 @@ impl World {
 struct Seen<'a> {
     world: &'a World,
     bounds: Bounds,
-    /// What had ended before the reader began.
+    /// The transactions that had ended before the reader began.
     anonymous: Anonymous,
 }
 
