@@ -113,7 +113,7 @@ uninstall)
         for script in "$extension_dir"/snowflake--*.sql; do
             # Our scripts contain one of these names. Other scripts may be left from a project whose control file
             # FORCE=1 overwrote.
-            if grep -qs -e snowflake_pg -e snowflake_nextval "$script"; then into "$extension_dir" rm -f "$script"; fi
+            if grep -qs -e snowflake_pg -e snowflake_internal "$script"; then into "$extension_dir" rm -f "$script"; fi
         done
         into "$extension_dir" rm -f "$control"
     elif [ -e "$control" ]; then

@@ -13,8 +13,8 @@ use crate::server::cluster;
 /// Milliseconds that a statement may take longer.
 const LIMIT: f64 = 1.0;
 
-/// Names and statements; each time, `$n` is another number. A statement is not adopted where it names
-/// the schema `plain`.
+/// Names and statements; each time, `$n` is another number. A statement is not adopted where it
+/// names the schema `plain`.
 const STATEMENTS: [(&str, &str); 4] = [
     (
         "a table",
@@ -29,8 +29,8 @@ const STATEMENTS: [(&str, &str); 4] = [
     ("a column", "ALTER TABLE blog.old ADD COLUMN more bigint"),
 ];
 
-/// Measures each statement with the setting and without, in turn, within transactions that are rolled
-/// back, so that no flush is in it.
+/// Measures each statement with the setting and without, in turn, within transactions that are
+/// rolled back, so that no flush is in it.
 pub fn measure(effort: &Effort, report: &mut Report) {
     let cluster = cluster().start();
     let mut client = cluster.connect();
@@ -77,7 +77,8 @@ pub fn measure(effort: &Effort, report: &mut Report) {
 struct Costs {
     empty: f64,
     adopted: f64,
-    /// The median of the differences. What disturbs the machine for longer than a round disturbs both.
+    /// The median of the differences. What disturbs the machine for longer than a round disturbs
+    /// both.
     more: f64,
     /// The difference between the first statements of two sessions.
     first: f64,

@@ -84,7 +84,8 @@ fn lines(picture: &mut Picture, (left, top): Point, height: f64, work: &Work) {
     }
 }
 
-/// The line of a key. Two keys of the same kind have the same color, and one of them has hollow points.
+/// The line of a key. Two keys of the same kind have the same color, and one of them has hollow
+/// points.
 fn line(picture: &mut Picture, name: &str, points: &[Point]) {
     let color = match name {
         name if name.starts_with("snowflake") => BLUE,
@@ -100,8 +101,8 @@ fn line(picture: &mut Picture, name: &str, points: &[Point]) {
     }
 }
 
-/// A bar for each row, with its name and value. The longest one is cut, with a gap, if it would leave
-/// no room to compare the others.
+/// A bar for each row, with its name and value. The longest one is cut, with a gap, if it would
+/// leave no room to compare the others.
 fn bars(picture: &mut Picture, at: Point, title: [&str; 2], digits: usize, rows: Vec<(&str, f64)>) {
     let (left, top) = at;
     picture.title((left + MARGIN, top + 24.0), title[0], title[1]);

@@ -127,8 +127,8 @@ fn keys(effort: &Effort, report: &mut Report) -> Costs {
         }
     }
     table.print();
-    // The price of a shared generator is its lock, which is more than a quarter of what a fast clock
-    // takes. The table has the ratio to the clock alone.
+    // The price of a shared generator is its lock, which is more than a quarter of what a fast
+    // clock takes. The table has the ratio to the clock alone.
     let mut peers = vec![(CLOCK_AND_LOCK, 1.1), ("nextval('plain')", 1.0 / 5.0)];
     if times.has(UUIDV7) {
         peers.push((UUIDV7, 1.0 / 30.0));

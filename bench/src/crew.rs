@@ -1,5 +1,5 @@
-//! Sessions that do one thing at the same time, each in a loop inside the server: what a client does
-//! would hide the differences.
+//! Sessions that do one thing at the same time, each in a loop inside the server: what a client
+//! does would hide the differences.
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -31,8 +31,8 @@ pub fn stream(call: &str) -> String {
     format!("PERFORM count({call}) FROM (SELECT generate_series(1, {AT_ONCE})) AS rows")
 }
 
-/// Creates or replaces the procedure that repeats a statement of PL/pgSQL, each time as a transaction of its own,
-/// until a point in time, and counts.
+/// Creates or replaces the procedure that repeats a statement of PL/pgSQL, each time as a
+/// transaction of its own, until a point in time, and counts.
 pub fn create_procedure(client: &mut Client, name: &str, statement: &str, count: i64) {
     // The clock is read less often than a single call is made.
     let repeats = if count == 1 { 20 } else { 1 };

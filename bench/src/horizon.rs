@@ -18,8 +18,8 @@ const CONNECTIONS: usize = 100;
 /// Sessions that insert while the readers lag behind.
 const WRITERS: usize = 4;
 
-/// Up to which row somebody who goes by it may read, by transaction IDs and by the horizon: its age,
-/// in seconds. An open transaction holds the first one back, whatever it does and in whatever
+/// Up to which row somebody who goes by it may read, by transaction IDs and by the horizon: its
+/// age, in seconds. An open transaction holds the first one back, whatever it does and in whatever
 /// database.
 const LAGS: [(&str, &str); 2] = [
     (

@@ -1,6 +1,6 @@
-//! Rows with a primary key, in bulk by one session: with INSERT and with COPY. PostgreSQL copies many
-//! rows at a time only where no default is volatile, `nextval()` excepted, and `snowflake_nextval()`,
-//! for which another function stands in.
+//! Rows with a primary key, in bulk by one session: with INSERT and with COPY. PostgreSQL copies
+//! many rows at a time only where no default is volatile, `nextval()` excepted, and
+//! `snowflake_nextval()`, for which another function stands in.
 
 use std::time::Instant;
 

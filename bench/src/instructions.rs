@@ -1,10 +1,10 @@
-//! The instructions of a call, counted in a single-user server under valgrind. The count is the same
-//! on a busy machine.
+//! The instructions of a call, counted in a single-user server under valgrind. The count is the
+//! same on a busy machine.
 //!
 //! The cost of a row is the cost of a query with 110,000 rows, minus that of the query with 10,000
-//! rows, divided by 100,000. Under valgrind, reading the clock is a system call. The instructions that
-//! read the clock are therefore not in these figures: without valgrind, they are in a page that the
-//! kernel maps into the process.
+//! rows, divided by 100,000. Under valgrind, reading the clock is a system call. The instructions
+//! that read the clock are therefore not in these figures: without valgrind, they are in a page
+//! that the kernel maps into the process.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,8 +14,8 @@ use snowflake_e2e::{Cluster, as_server_user};
 
 use crate::report::Table;
 
-/// The most that the ID itself may take on x86-64. Other processors have other instructions, so there
-/// is no limit for them.
+/// The most that the ID itself may take on x86-64. Other processors have other instructions, so
+/// there is no limit for them.
 const LIMIT: i64 = 62;
 
 /// Rows of the longer query less those of the shorter one.

@@ -53,8 +53,9 @@ const KEYS: [Key; 10] = [
     Key { name: UUID, column: "uuid", call: UUID },
 ];
 
-/// Sequences, the other name, and the function that many copy from Instagram's description of its keys: 41 bits of
-/// time, 13 of a shard and 10 of a sequence, which repeat after 1,024 calls in a millisecond.
+/// Sequences, the other name, and the function that many copy from Instagram's description of its
+/// keys: 41 bits of time, 13 of a shard and 10 of a sequence, which repeat after 1,024 calls in a
+/// millisecond.
 const PEERS: &str = "
     CREATE SEQUENCE plain;
     CREATE SEQUENCE cache_32 CACHE 32;

@@ -127,8 +127,8 @@ fn ms_since(started: Instant) -> f64 {
 }
 
 /// Measures how long a call takes in a session that pauses after each, beside so many others that
-/// never do, with this release and the former one. Before it, the session calls a function that does
-/// nothing, which shows how long the call waits for a processor.
+/// never do, with this release and the former one. Before it, the session calls a function that
+/// does nothing, which shows how long the call waits for a processor.
 pub fn beside(others: &[usize], effort: &Effort, report: &mut Report) {
     let most = *others.iter().max().expect("a number");
     let releases = [Programs::from_env(), Programs::former_release_from_env()];

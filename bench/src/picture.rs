@@ -22,8 +22,8 @@ pub type Point = (f64, f64);
 /// A picture that is being drawn.
 pub struct Picture(String);
 
-/// A scale from one place to another, which is logarithmic unless it begins at 0, and the values that
-/// it shows if they are on it.
+/// A scale from one place to another, which is logarithmic unless it begins at 0, and the values
+/// that it shows if they are on it.
 pub struct Axis {
     pub places: (f64, f64),
     pub values: (f64, f64),

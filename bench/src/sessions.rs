@@ -111,7 +111,8 @@ pub fn measure(effort: &Effort, report: &mut Report) -> Vec<Work> {
     TASKS.iter().map(|task| task.measure(&mut crews, &candidates, effort, report)).collect()
 }
 
-/// Measures what somebody tries first: a loop that takes a million keys, in one session and in eight.
+/// Measures what somebody tries first: a loop that takes a million keys, in one session and in
+/// eight.
 fn loops(crew: &mut Crew, keys: &[Key], effort: &Effort) {
     const OF_SESSIONS: [usize; 2] = [1, 8];
     let title = format!(

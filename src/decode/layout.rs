@@ -87,8 +87,8 @@ fn transactions_ended() -> u64 {
 }
 
 /// The objects of this database that store results which depend on the layout, as a list; `None`
-/// where there are none. They are indexes, generated columns, checks and partition keys. The base 62
-/// form of an ID does not depend on the layout, nor does a call that names the epoch.
+/// where there are none. They are indexes, generated columns, checks and partition keys. The base
+/// 62 form of an ID does not depend on the layout, nor does a call that names the epoch.
 /// `snowflake_within()` is in SQL, and a member of the same extension.
 pub fn stored_results() -> Option<String> {
     const STORED_RESULTS: &str = "

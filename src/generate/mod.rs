@@ -23,9 +23,10 @@ use crate::generator::shared::{self, Taken};
 use crate::promise::{self, reservation};
 use crate::settings::{self, Fixed};
 
-// Functions that take IDs are PARALLEL RESTRICTED, so that the leader takes them in the order of the
-// query. Each worker would take those of its own part, before the leader merges the parts. A worker
-// still takes IDs where a user's function is declared PARALLEL SAFE, or the extension was not updated.
+// Functions that take IDs are PARALLEL RESTRICTED, so that the leader takes them in the order of
+// the query. Each worker would take those of its own part, before the leader merges the parts. A
+// worker still takes IDs where a user's function is declared PARALLEL SAFE, or the extension was
+// not updated.
 called_directly!(pg_finfo_snowflake_nextval);
 extension_sql!(
     "

@@ -3,6 +3,7 @@
 use super::holders::Prepared;
 use crate::pg::report::{self, ErrorReport};
 
+#[track_caller]
 fn unknown(why: &str) -> ErrorReport {
     report::not_ready(format!("the horizon of snowflake IDs is not known {why}"))
 }

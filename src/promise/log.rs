@@ -96,7 +96,7 @@ impl LogEntry {
     }
 }
 
-/// A first ID since the server started, where something has changed since the last record.
+/// The first ID of an incarnation, where something has changed since the last record.
 #[derive(Clone, Copy, Debug)]
 pub struct Began {
     recorded: Record,

@@ -1,13 +1,13 @@
 //! Reservations, and what an administrator sets and confirms: the I/O of the promise.
 //!
-//! When anything is written, flushed, published or refused, and why no ID comes twice, is decided in
-//! [`snowflake_core::promise`]. Here is how it is done.
+//! When anything is written, flushed, published or refused, and why no ID comes twice, is decided
+//! in [`snowflake_core::promise`]. Here is how it is done.
 //!
 //! # Locking contract
 //!
-//! One LWLock protects [`Protected`] and all writing to the register. It is taken by [`locked`], and
-//! for a copy of what it protects by [`keep_upstream`] and [`copied`], which do nothing else while
-//! they hold it. While the lock is held:
+//! One LWLock protects [`Protected`] and all writing to the register. It is taken by [`locked`],
+//! and for a copy of what it protects by [`keep_upstream`] and [`copied`], which do nothing else
+//! while they hold it. While the lock is held:
 //!
 //! - other locks that may be taken are the generator's spinlock, and those that PostgreSQL takes to
 //!   read, write and flush the register's page;
@@ -62,10 +62,11 @@ pub fn init() {
 
 /// Acts with the lock held; see the contract above for what may be done meanwhile. Then the lock is
 /// released, whatever happened, and what was kept for the log is written. An error of PostgreSQL's
-/// own goes on after that: pgrx has made it a panic, and has left it on PostgreSQL's stack of errors,
-/// which has room for reports that are made meanwhile, as PostgreSQL makes some while it handles an
-/// error. It is reported, and may then wait for a client, only when the panic has left this function,
-/// so the lock is released before. A report of ours that fails takes the place of the first error.
+/// own goes on after that: pgrx has made it a panic, and has left it on PostgreSQL's stack of
+/// errors, which has room for reports that are made meanwhile, as PostgreSQL makes some while it
+/// handles an error. It is reported, and may then wait for a client, only when the panic has left
+/// this function, so the lock is released before. A report of ours that fails takes the place of
+/// the first error.
 fn locked<T>(
     act: impl FnOnce(&mut Protected, &mut Vec<LogEntry>) -> Result<T, Error>,
 ) -> Result<T, Error> {
@@ -81,7 +82,8 @@ fn locked<T>(
     // SAFETY: as above.
     unsafe { pg_sys::client_min_messages = for_clients };
     if returned.is_err() {
-        // The lock counts as 1 until it is released, but PostgreSQL's own error has set the count to
+        // The lock counts as 1 until it is released, but PostgreSQL's own error has set the count
+        // to
         // 0. pgrx would then leave the lock to the end of the transaction, after the report.
         // SAFETY: a variable of this process.
         unsafe { pg_sys::InterruptHoldoffCount = pg_sys::InterruptHoldoffCount.max(1) };
@@ -99,8 +101,8 @@ pub fn reserve(fixed: &Fixed, request: Request) -> Result<(), Error> {
     achieve(fixed, request, Closed::NOTHING).map(|_| ())
 }
 
-/// Reserves because this server was promoted, if it was, and nobody has taken an ID since. 55000 where
-/// an ID would be refused.
+/// Reserves because this server was promoted, if it was, and nobody has taken an ID since. 55000
+/// where an ID would be refused.
 pub fn reserve_promoted(fixed: &Fixed) -> Result<(), Error> {
     fixed.require_identity()?;
     let issuer = issuer(fixed);
@@ -251,7 +253,8 @@ pub fn log_step_back(lead: Span, is_held: bool) -> Result<(), Error> {
     })
 }
 
-/// This server, as the register knows it. It is not in recovery, so there is a timeline to write on.
+/// This server, as the register knows it. It is not in recovery, so there is a timeline to write
+/// on.
 pub fn issuer(fixed: &Fixed) -> Issuer {
     // SAFETY: a plain reading of the server's state.
     issuer_on(fixed, unsafe { pg_sys::GetWALInsertionTimeLine() })

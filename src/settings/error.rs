@@ -1,7 +1,7 @@
 //! A configuration that is not valid, or that is missing.
 //!
-//! No hint has lines to paste: numbers in them would override the identity of a server that has lost
-//! only the preloading, or be those that somebody has pasted on another one.
+//! No hint has lines to paste: numbers in them would override the identity of a server that has
+//! lost only the preloading, or be those that somebody has pasted on another one.
 
 use std::ffi::{CStr, CString};
 

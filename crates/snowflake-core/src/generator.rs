@@ -394,8 +394,8 @@ impl Generator {
         self.recording = on;
     }
 
-    /// Returns whether [`Generator::set_reuse`] is on, so that unused IDs of earlier milliseconds might
-    /// be issued.
+    /// Returns whether [`Generator::set_reuse`] is on, so that unused IDs of earlier milliseconds
+    /// might be issued.
     pub fn reuses(&self) -> bool {
         self.recording
     }
@@ -528,8 +528,8 @@ impl Generator {
             Decision::IssueAndReserve(run) => (run, true),
             other => return other,
         };
-        // Requests that take more of the same timestamp leave it as it is. Their readings are later,
-        // and one from between would then seem to be behind.
+        // Requests that take more of the same timestamp leave it as it is. Their readings are
+        // later, and one from between would then seem to be behind.
         if is_spent {
             self.queue = Some((timestamp, ahead));
         }

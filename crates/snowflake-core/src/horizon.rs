@@ -14,8 +14,8 @@
 //!   stays until its space is needed and it has ended.
 //!
 //! A reader reads in this order: last ID, slots, anonymous, prepared slots, places. A transaction
-//! is put into its place, or into a prepared slot, before its slot is cleared, so the reader finds
-//! it in one of them.
+//! is put into its place, and into a prepared slot if it is prepared, before its slot is cleared,
+//! so the reader finds it in one of them.
 //!
 //! An *anonymous* transaction has taken an ID, and has no transaction ID. It has inserted no row
 //! here, but another transaction, that of postgres_fdw or of dblink, may have inserted one for it,

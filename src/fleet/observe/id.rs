@@ -28,8 +28,8 @@ CREATE FUNCTION snowflake_observe(id bigint) RETURNS boolean
 );
 
 /// Returns whether every ID that this server issues from now on is greater than this one: not if
-/// that is further ahead of the clock than `snowflake.max_observed_lead`. 22023 when negative; 55000
-/// and 25006 as `snowflake_nextval()`.
+/// that is further ahead of the clock than `snowflake.max_observed_lead`. 22023 when negative;
+/// 55000 and 25006 as `snowflake_nextval()`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn snowflake_observe(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: there is one argument, and since the function is strict it is not NULL.
@@ -44,8 +44,8 @@ extern "C-unwind" fn snowflake_observe_slowly(id: i64) -> bool {
     observe(id).or_raise()
 }
 
-/// Returns whether it is followed without a reservation and without an entry in the log. A generator
-/// that has begun is that of a primary, and of a server with an identity.
+/// Returns whether it is followed without a reservation and without an entry in the log. A
+/// generator that has begun is that of a primary, and of a server with an identity.
 pub fn observe_at_once(id: i64) -> bool {
     let fixed = settings::fixed();
     let Some(parts) = known_layout().and_then(|layout| layout.decompose(id).ok()) else {

@@ -13,12 +13,15 @@ use crate::settings::Identity;
 
 /// A row that another server with this server's identity has made.
 pub struct Twin {
+    /// The identity of both servers.
     pub own: Identity,
+    /// The key of the row.
     pub id: i64,
     /// When the ID was issued.
     pub timestamp: Timestamp,
     /// When the row was committed.
     pub committed: Timestamp,
+    /// The table that has the row.
     pub table: pg_sys::Oid,
 }
 

@@ -135,7 +135,8 @@ impl Programs {
         command
     }
 
-    /// Commands for a shell, which finds the programs of the server first, as the user who runs this.
+    /// Commands for a shell, which finds the programs of the server first, as the user who runs
+    /// this.
     pub fn shell(&self, commands: &str) -> Command {
         let mut shell = Command::new("sh");
         forget_other_servers(&mut shell);

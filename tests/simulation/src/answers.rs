@@ -24,8 +24,8 @@ const PAUSE: i64 = 50;
 /// For how long a message is under way, in microseconds.
 const UNDER_WAY: std::ops::Range<i64> = 200..5 * MILLISECOND;
 
-/// The lead, in milliseconds, to which a server lets itself be taken beyond twice the largest error of
-/// a clock: the sequence of a millisecond might be used up.
+/// The lead, in milliseconds, to which a server lets itself be taken beyond twice the largest error
+/// of a clock: the sequence of a millisecond might be used up.
 const BEYOND: i64 = 10;
 
 /// The errors of clocks that are measured, in milliseconds.

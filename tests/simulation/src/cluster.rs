@@ -316,7 +316,8 @@ impl Cluster {
         received
     }
 
-    /// The clock of the primary as its standby knows it, after a message that was sent at `sent_at`.
+    /// The clock of the primary as its standby knows it, after a message that was sent at
+    /// `sent_at`.
     fn upstream(&self, rng: &mut Rng, sent_at: i64, at: i64) -> Clocks {
         let received_at = (sent_at + rng.i64(0..5 * MILLISECOND)).min(at);
         let looked_at = (received_at + rng.i64(0..LOOK.0 * MILLISECOND)).min(at);

@@ -143,8 +143,8 @@ impl Promise {
     }
 }
 
-/// The record of the system that this one was copied from, as one of this system. Without force, not
-/// if both have the same identity.
+/// The record of the system that this one was copied from, as one of this system. Without force,
+/// not if both have the same identity.
 fn copied(
     issuer: &Issuer,
     record: Record,

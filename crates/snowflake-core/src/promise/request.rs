@@ -9,8 +9,8 @@ use crate::time::{Span, Timestamp};
 /// The request of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// Issue IDs of this timestamp, which might be needed so far ahead of the clock. The generator is
-    /// asked again afterwards, whatever came of it.
+    /// Issue IDs of this timestamp, which might be needed so far ahead of the clock. The generator
+    /// is asked again afterwards, whatever came of it.
     Reserve {
         /// The timestamp.
         timestamp: Timestamp,
@@ -19,9 +19,9 @@ pub enum Request {
     },
     /// Reserve without a wait: write the next record, or publish one that is durable by now.
     ReserveEarly,
-    /// Begin, and then put the floor above the clock, because this server was promoted: wanted until
-    /// the record is of its timeline. Where it takes no ID, other servers know its clock all the same,
-    /// and start above it.
+    /// Begin, and then put the floor above the clock, because this server was promoted: wanted
+    /// until the record is of its timeline. Where it takes no ID, other servers know its clock all
+    /// the same, and start above it.
     Promoted,
     /// Put the floor at this time, and begin above it.
     SetFloor {

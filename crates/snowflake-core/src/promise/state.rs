@@ -82,8 +82,8 @@ impl Promise {
         self.upstream
     }
 
-    /// The original of this server, if it is a copy, and nobody has seen to that, with this start from
-    /// the record.
+    /// The original of this server, if it is a copy, and nobody has seen to that, with this start
+    /// from the record.
     pub(super) fn copy_of(
         &self,
         issuer: &Issuer,

@@ -199,8 +199,8 @@ fn nothing_is_reserved_early_before_an_id_has_begun() {
     assert_eq!(ask(Request::ReserveEarly), [ASK_AGAIN]);
 }
 
-/// A session that sets a floor has frozen the generator. It gives it back with the floor that it had,
-/// unless the register might hold the new floor already; also where that fails at first.
+/// A session that sets a floor has frozen the generator. It gives it back with the floor that it
+/// had, unless the register might hold the new floor already; also where that fails at first.
 #[test]
 fn a_failure_leaves_no_generator_frozen() {
     let published = NOW + Span(5000);
@@ -287,8 +287,8 @@ fn a_layout_is_confirmed_unless_ids_would_go_back() {
     assert_eq!(effects(Request::ConfirmLayout, DAMAGED), is_refused(DAMAGED));
 }
 
-/// It begins, and then puts the floor above the clock, although nobody takes an ID. Once the record is
-/// of its timeline, there is nothing left to do.
+/// It begins, and then puts the floor above the clock, although nobody takes an ID. Once the record
+/// is of its timeline, there is nothing left to do.
 #[test]
 fn a_promoted_server_reserves_without_an_id() {
     let mut promise = Promise::default();

@@ -35,8 +35,8 @@ fn restored() -> Server {
 }
 
 impl Server {
-    /// Does what the request asks for, but for the effect of this number, which fails. Returns what came
-    /// of it.
+    /// Does what the request asks for, but for the effect of this number, which fails. Returns what
+    /// came of it.
     fn want(&mut self, request: Request, failing: Option<usize>) -> Option<Outcome> {
         let Server { issuer, promise, generator, register, durable, now } = self;
         let mut effects = 0;

@@ -1,5 +1,5 @@
-//! Cases beyond the bounds of the models: a second early reservation, before the record of the first
-//! one is durable, and a clock before the epoch.
+//! Cases beyond the bounds of the models: a second early reservation, before the record of the
+//! first one is durable, and a clock before the epoch.
 
 use snowflake_core::promise::{Promise, Refusal, Request};
 use snowflake_core::time::Span;

@@ -198,8 +198,8 @@ pub fn clock_only(design: Design) -> Bounds {
     }
 }
 
-/// Requests that find a millisecond used up take IDs of the next one, and sleep, or find these used up,
-/// too.
+/// Requests that find a millisecond used up take IDs of the next one, and sleep, or find these used
+/// up, too.
 pub fn queue(design: Design) -> Bounds {
     Bounds {
         limits: Limits { max_queue: Span(1), ..HOLDING },
@@ -310,7 +310,8 @@ pub fn observed_in_the_lag(design: Design) -> Bounds {
     }
 }
 
-/// Promotions on machines whose clocks are on both sides of the limit, and what their workers reserve.
+/// Promotions on machines whose clocks are on both sides of the limit, and what their workers
+/// reserve.
 pub fn promotions(design: Design) -> Bounds {
     const LIMIT: i64 = 10 * RESERVATION;
     Bounds {

@@ -162,8 +162,8 @@ impl World {
         self.counts.issued += 1;
     }
 
-    /// Keeps what was taken, and looks whether this may be decided where the generator has this lead
-    /// over the reading.
+    /// Keeps what was taken, and looks whether this may be decided where the generator has this
+    /// lead over the reading.
     fn check(&mut self, bounds: &Bounds, decision: Decision, now: Timestamp, lead: Span) {
         if let Decision::Issue(run)
         | Decision::IssueAndReserve(run)
@@ -282,7 +282,8 @@ impl call::Session for Caller<'_> {
         Ok(decision)
     }
 
-    /// A wait for the clock might be over at once. While every ID is taken that there is, it is not.
+    /// A wait for the clock might be over at once. While every ID is taken that there is, it is
+    /// not.
     fn wait(&mut self, until: Timestamp, longest: Span) -> Came<Duration> {
         let Some((decision, since)) = self.decided else { return Ok(Duration::ZERO) };
         let is_queue = matches!(decision, Decision::Queue { .. });

@@ -1,5 +1,5 @@
-//! A primary and what survives it: sessions, shared memory, the page of the register, the WAL, and how
-//! much of it each standby has.
+//! A primary and what survives it: sessions, shared memory, the page of the register, the WAL, and
+//! how much of it each standby has.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -78,8 +78,8 @@ pub struct World {
     pub system_identifier: u64,
     /// Which of `layouts()` is configured.
     pub layout: usize,
-    /// True if this start is one from a backup; and true if it, or one before it, has issued an ID or
-    /// noted that.
+    /// True if this start is one from a backup; and true if it, or one before it, has issued an ID
+    /// or noted that.
     pub is_restored: bool,
     pub is_copy: bool,
     /// Shared memory: gone after a crash.
@@ -87,14 +87,14 @@ pub struct World {
     pub ring: Ring<2>,
     /// All IDs that were issued, if reuse is on.
     pub issued_with_reuse: Vec<Id>,
-    /// The backends, which take IDs, and the administrator, who sets a floor, confirms, or observes an
-    /// ID.
+    /// The backends, which take IDs, and the administrator, who sets a floor, confirms, or observes
+    /// an ID.
     pub sessions: [Session; BACKENDS + 1],
     /// The latest reading that the clock has had since the administrator was told of an ID, or last
     /// waited for a flush.
     pub latest_reading: Timestamp,
-    /// By which reading the administrator has judged the ID, before the wait, for a design that keeps
-    /// to it.
+    /// By which reading the administrator has judged the ID, before the wait, for a design that
+    /// keeps to it.
     pub judged_by: Option<Timestamp>,
     /// The page in the buffer pool, and on disk.
     pub buffer: Option<Record>,

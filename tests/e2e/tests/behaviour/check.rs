@@ -88,7 +88,8 @@ fn a_standby_whose_clock_is_two_days_behind_shows() {
     assert_shown_before_it_fails(&standby, "lead", " behind the last snowflake ID", "set it right");
 }
 
-/// The rows about clocks compare all that a server knows of, and blame the one that most differ from.
+/// The rows about clocks compare all that a server knows of, and blame the one that most differ
+/// from.
 #[test]
 fn the_clock_that_differs_from_most_others_is_blamed() {
     const STANDBYS: &str = "clocks of standbys";

@@ -19,8 +19,8 @@ fn narrow() -> ClusterBuilder {
 /// One ID after the other, without a pause between two.
 const TWENTY: &str = "SELECT count(snowflake_nextval()) FROM generate_series(1, 20)";
 
-/// So many sessions take one ID after the other until `act` is over. Returns how many they took, and
-/// what `act` returns.
+/// So many sessions take one ID after the other until `act` is over. Returns how many they took,
+/// and what `act` returns.
 fn beside_sessions<T>(cluster: &Cluster, sessions: usize, act: impl FnOnce() -> T) -> (i64, T) {
     let work = |_, stop: &AtomicBool| {
         let (mut client, mut taken) = (cluster.connect(), 0);

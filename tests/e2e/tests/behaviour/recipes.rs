@@ -115,8 +115,8 @@ fn the_last_hour_has_rows_of_this_transaction() {
     assert_eq!(rows.expect("rows").len(), 1);
 }
 
-/// At a low rate, where every ID is the first of its millisecond, the hash of the recipe fills shards
-/// evenly, as `id % n` does not, and gives no number that is not a shard's.
+/// At a low rate, where every ID is the first of its millisecond, the hash of the recipe fills
+/// shards evenly, as `id % n` does not, and gives no number that is not a shard's.
 #[test]
 fn a_hash_spreads_over_shards() {
     const SHARD: &str = "(hashint8(id) & 2147483647) % 16";

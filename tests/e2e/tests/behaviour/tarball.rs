@@ -108,7 +108,9 @@ fn the_tarball_is_installed_again_and_removed() {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrade/snowflake_pg--0.4.0.sql");
     fs::copy(former, tarball.extensions().join("snowflake--0.4.0.sql")).expect("a file");
     let theirs = tarball.extensions().join("snowflake--9.9.sql");
-    fs::write(&theirs, "CREATE FUNCTION theirs() ...").expect("a file");
+    let nextval =
+        "CREATE FUNCTION snowflake.nextval() ... 'MODULE_PATHNAME', 'snowflake_nextval' ...";
+    fs::write(&theirs, nextval).expect("a file");
     let removed = tarball.install(|command| _ = command.arg("uninstall"));
     assert!(removed.status.success(), "{removed:?}");
     let files = output(Command::new("find").arg(tarball.destination()).args(["-type", "f"]));

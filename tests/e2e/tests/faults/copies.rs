@@ -124,8 +124,8 @@ fn a_copy_does_not_forget_its_original() {
     assert_row(&original, false);
 }
 
-/// The first start takes away what shows that there was a backup. It is remembered before that, also
-/// by a server without an identity.
+/// The first start takes away what shows that there was a backup. It is remembered before that,
+/// also by a server without an identity.
 #[test]
 fn a_copy_that_is_restarted_before_its_first_id_shows() {
     let identity = |id| [("snowflake.datacenter_id", id), ("snowflake.worker_id", id)];

@@ -42,8 +42,8 @@ fn a_rollback_gives_nothing_back() {
     assert_increasing(&ids);
 }
 
-/// Each call reads a few pages of sequences, and writes no more WAL than two setval() do: in a loop,
-/// and milliseconds apart, so that each has to move the counter.
+/// Each call reads a few pages of sequences, and writes no more WAL than two setval() do: in a
+/// loop, and milliseconds apart, so that each has to move the counter.
 #[test]
 fn a_call_reads_a_few_pages() {
     let cluster = start(plain_server());
