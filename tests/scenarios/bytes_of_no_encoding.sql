@@ -8,3 +8,7 @@ DO $$ BEGIN EXECUTE format('CREATE TABLE %1$I (%1$I serial PRIMARY KEY)', name_o
 SELECT count(*), position('\xff41'::bytea IN line::bytea) > 0
     FROM snowflake_conversion(ARRAY[to_regclass(quote_ident(name_of('\xff41')))]) AS line WHERE line ~ '^ALTER' GROUP BY 2;
 --> 2 | t
+SET snowflake.adopted_schemas = 'public';
+DO $$ BEGIN EXECUTE format('CREATE TABLE %1$I (%1$I bigserial PRIMARY KEY)', name_of('\xff42')); END $$;
+SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = to_regclass(quote_ident(name_of('\xff42')));
+--> snowflake_nextval()

@@ -1,6 +1,8 @@
 -- The check waits for no lock: it says which table it did not look at.
 
 \set cluster_name = locks
+\set max_locks_per_transaction = 10
+\set max_connections = 20
 
 CREATE TABLE empty (id bigint DEFAULT snowflake_nextval()); CREATE TABLE orders (id bigint DEFAULT snowflake_nextval());
 CREATE VIEW said AS SELECT name, ok, detail, hint FROM snowflake_check()
@@ -24,6 +26,13 @@ SELECT ok, detail FROM said;
 BEGIN; SELECT FROM snowflake_check();
 SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('empty'::regclass, 'orders'::regclass); --> 0
 COMMIT;
+
+-- It looks at one after the other, since a server has room for only so many locks.
+DO $$ BEGIN FOR i IN 1..1500 LOOP
+    EXECUTE format('CREATE TABLE empty%s (LIKE empty INCLUDING DEFAULTS)', i); COMMIT;
+END LOOP; END $$;
+DROP TABLE orders;
+SELECT detail FROM said WHERE name = 'register'; --> There is none. The first ID creates it.
 
 -- Whoever cancels a check, or limits its time, wants it to end. Another error is one of its row.
 \session holder
