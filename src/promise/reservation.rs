@@ -83,8 +83,7 @@ fn locked<T>(
     unsafe { pg_sys::client_min_messages = for_clients };
     if returned.is_err() {
         // The lock counts as 1 until it is released, but PostgreSQL's own error has set the count
-        // to
-        // 0. pgrx would then leave the lock to the end of the transaction, after the report.
+        // to zero. pgrx would then leave the lock to the end of the transaction, after the report.
         // SAFETY: a variable of this process.
         unsafe { pg_sys::InterruptHoldoffCount = pg_sys::InterruptHoldoffCount.max(1) };
     }

@@ -12,9 +12,10 @@ use crate::time::Timestamp;
 impl<I: Io> Turn<'_, I> {
     /// Puts the floor where it is wanted, unless something speaks against it.
     pub(super) fn set_floor(&mut self, floor: Timestamp, force: bool) -> Result<Outcome, I::Error> {
-        let Turn { issuer, .. } = *self;
+        let issuer = self.issuer;
         let clocks = self.io.clocks()?;
-        // Nobody takes an ID of a later millisecond before a new floor is in force.
+        // Nobody takes an ID of a later millisecond before a new floor is in force. A generator that
+        // has not begun issues none, so it may stay frozen.
         self.promise.give_back = self.promise.published.map(GiveBack::Raise);
         let timestamp = self.io.freeze()?.timestamp();
         let found = self.io.read()?;
@@ -54,13 +55,14 @@ impl<I: Io> Turn<'_, I> {
         self.promise.copy_of = Some(None);
         self.io.sync_entry()?;
         self.io.restart(from_register(issuer, record.floor))?;
+        // Otherwise, the end of the turn would put the former timestamp back.
         self.promise.give_back = None;
         Ok(Outcome::FloorSet { issued })
     }
 
     /// Writes the record that confirms a change, if there is anything to confirm.
     pub(super) fn confirm(&mut self, request: Request) -> Result<Outcome, I::Error> {
-        let Turn { issuer, .. } = *self;
+        let issuer = self.issuer;
         let clocks = self.io.clocks()?;
         let timestamp = self.io.look()?.timestamp();
         let found = self.io.read()?;
@@ -75,6 +77,7 @@ impl<I: Io> Turn<'_, I> {
                 copied(issuer, record, force, has_identity)
             }
             Request::ConfirmLayout => changed_layout(issuer, record),
+            // Only one request is left: to note the copy.
             _ => self.promise.noted(issuer, record),
         };
         match changed {
@@ -92,6 +95,7 @@ impl<I: Io> Turn<'_, I> {
         let record = found.ok().flatten();
         let verdict = self.promise.verdict_on(self.issuer, record, clocks, timestamp)?;
         if verdict.is_none() {
+            // Where the register cannot be read, that is the reason.
             found.map_err(Refusal::Register)?;
         }
         if !matches!(verdict, Some((Verdict::Refuse, _))) {
@@ -115,8 +119,8 @@ impl<I: Io> Turn<'_, I> {
 }
 
 impl Promise {
-    /// The record that says of which server this one is a copy. What this incarnation has found out
-    /// is in the next record without this.
+    /// The record that says of which server this one is a copy, or the outcome where there is
+    /// nothing to write. What this incarnation has found out is in the next record without this.
     fn noted(&mut self, issuer: &Issuer, record: Record) -> Result<Record, Outcome> {
         let copy_of = issuer.copy_of(&record);
         if self.copy_of.is_some() || copy_of == record.copy_of {
@@ -143,8 +147,8 @@ impl Promise {
     }
 }
 
-/// The record of the system that this one was copied from, as one of this system. Without force,
-/// not if both have the same identity.
+/// The record of the system that this one was copied from, as one of this system, or the outcome
+/// where there is nothing to write. Without force, not if both have the same identity.
 fn copied(
     issuer: &Issuer,
     record: Record,
@@ -165,7 +169,8 @@ fn copied(
     }
 }
 
-/// The record that lets IDs continue under the configured layout.
+/// The record that lets IDs continue under the configured layout, or the outcome where there is
+/// nothing to write.
 fn changed_layout(issuer: &Issuer, record: Record) -> Result<Record, Outcome> {
     match issuer.confirm_layout(&record) {
         Ok(changed) => changed.ok_or(Outcome::Confirmed(false)),

@@ -34,7 +34,7 @@ pub trait Io {
     /// Reads the register.
     fn read(&mut self) -> Result<Found, Self::Error>;
 
-    /// Creates the register with this record, durably.
+    /// Creates the register with this record, durably once its entry is: [`Io::sync_entry`].
     fn create(&mut self, record: Record) -> Result<(), Self::Error>;
 
     /// Lets the register hold this record, durably, whatever it holds or whether it exists.

@@ -52,8 +52,8 @@ struct Turn<'a, I: Io> {
 }
 
 impl Promise {
-    /// Serves a session that has taken the lock, and gives back a generator that one before it has
-    /// left frozen. `issuer` is the server, with its settings as they are now.
+    /// Gives back a generator that an earlier session has left frozen, and then serves the one that
+    /// has taken the lock. `issuer` is the server, with its settings as they are now.
     pub fn serve<I: Io>(
         &mut self,
         issuer: &Issuer,
@@ -62,16 +62,16 @@ impl Promise {
     ) -> Result<Served, I::Error> {
         let mut turn = Turn { promise: self, issuer, io };
         turn.give_back()?;
-        turn.achieve(request)
+        turn.dispatch(request)
     }
 }
 
 impl<I: Io> Turn<'_, I> {
-    fn achieve(&mut self, request: Request) -> Result<Served, I::Error> {
+    fn dispatch(&mut self, request: Request) -> Result<Served, I::Error> {
         let outcome = match (request, self.promise.published) {
             (Request::SetFloor { floor, force }, _) => self.set_floor(floor, force)?,
             _ if !request.is_reservation() => self.confirm(request)?,
-            // A floor was set meanwhile: the next call begins above it.
+            // A floor was set after the session took its ID: the next request begins above it.
             (Request::ReserveEarly, None) => Outcome::AskAgain,
             (_, None) => return self.start(request),
             (_, Some(published)) => return self.reserve(request, published),
@@ -94,8 +94,8 @@ impl<I: Io> Turn<'_, I> {
     }
 }
 
-/// Wherever a turn ends, and be it with a panic, it gives the generator back. If that fails, the
-/// next turn begins with it.
+/// However a turn ends, even with a panic, it gives the generator back. If that fails, the next turn
+/// begins with it.
 impl<I: Io> Drop for Turn<'_, I> {
     fn drop(&mut self) {
         _ = self.give_back();

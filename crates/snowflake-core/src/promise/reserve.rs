@@ -18,8 +18,8 @@ impl<I: Io> Turn<'_, I> {
         request: Request,
         published: Floor,
     ) -> Result<Served, I::Error> {
-        let written = self.promise.pending.and_then(|pending| pending.position);
-        if let (Request::ReserveEarly, Some(position)) = (request, written) {
+        let unpublished = self.promise.pending.and_then(|pending| pending.position);
+        if let (Request::ReserveEarly, Some(position)) = (request, unpublished) {
             if position <= self.io.flushed()? {
                 self.publish()?;
             }
@@ -32,10 +32,11 @@ impl<I: Io> Turn<'_, I> {
                 if timestamp <= generator.floor() {
                     return Ok((Outcome::AskAgain, None));
                 }
-                if let Some(position) = written {
+                if let Some(position) = unpublished {
                     self.io.flush(position)?;
                     self.publish()?;
-                    return self.achieve(request);
+                    // Nothing is pending any more, so this comes to an end.
+                    return self.dispatch(request);
                 }
                 if !generator.may_need(timestamp, clocks.wall.saturating_add(lead)) {
                     // The clock was set back while this session waited: it reads the clock again.
@@ -71,9 +72,10 @@ impl<I: Io> Turn<'_, I> {
         Ok((Outcome::Reserved { floor: record.floor }, jump.map(Notice::SteppedAhead)))
     }
 
-    /// Publishes the floor that is pending, which is durable. (I1) depends on that.
+    /// Publishes the floor that is pending, which the caller knows to be durable. (I1) depends on
+    /// that.
     fn publish(&mut self) -> Result<(), I::Error> {
-        if let Some(Pending { floor, .. }) = self.promise.pending {
+        if let Some(Pending { floor, position: Some(_) }) = self.promise.pending {
             self.io.raise(floor.floor, floor.reserve_after)?;
             self.promise.published = Some(floor);
             self.promise.pending = None;
