@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 use snowflake_core::horizon::{
-    Anonymous, Before, Found, Memory, NO_ID, Place, Reader, Sizes, Snapshot, TooOld,
+    Anonymous, Before, Found, Horizon, Memory, NO_ID, Place, Reader, Sizes, Snapshot, TooOld,
 };
 
 /// Memory in which nothing changes while a reader looks at it.
 struct Still {
     next_xid: u64,
+    anonymous: Anonymous,
     prepared_slots: Vec<(u64, i64)>,
     places: Vec<Place>,
     /// The number of looks at places.
@@ -28,7 +29,7 @@ impl Memory for Still {
     }
 
     fn anonymous(&mut self) -> Anonymous {
-        Anonymous::default()
+        self.anonymous
     }
 
     fn prepared_slot(&mut self, number: usize) -> (u64, i64) {
@@ -42,6 +43,37 @@ impl Memory for Still {
 
     fn has_ended(&mut self, half: u32) -> bool {
         !self.prepared_slots.iter().any(|(xid, _)| *xid as u32 == half)
+    }
+}
+
+fn read(
+    snapshot: Snapshot<&[u32]>,
+    before: Before,
+    sizes: Sizes,
+    memory: &mut Still,
+) -> Result<Horizon, TooOld> {
+    let mut reader = Reader::new(snapshot, before, sizes);
+    loop {
+        if let Some(result) = reader.look(memory) {
+            return result;
+        }
+    }
+}
+
+/// An anonymous transaction holds the horizon back if it has ended since the reader's process
+/// looked, and the snapshot might be from before that.
+#[test]
+fn only_an_anonymous_transaction_that_the_snapshot_might_not_see_limits_the_horizon() {
+    let before = Before { count: 1, horizon: 7 };
+    let sizes = Sizes { slots: 1, prepared_slots: 0, places: 1 };
+    for (count, next, horizon) in [(1, 100, 5000), (2, 99, 5000), (2, 100, 7)] {
+        let anonymous = Anonymous { count, next };
+        let places = vec![Place::EMPTY];
+        let mut memory =
+            Still { next_xid: 100, anonymous, prepared_slots: Vec::new(), places, looked: 0 };
+        let snapshot = Snapshot { running: &[][..], later: 100 };
+        let found = read(snapshot, before, sizes, &mut memory).expect("it is not too old");
+        assert_eq!((found.of_snapshot, found.of_later), (horizon, 5000), "{anonymous:?}");
     }
 }
 
@@ -87,17 +119,14 @@ proptest! {
         prepared_slots.push((0, 1));
         let sizes = Sizes { slots: 1, prepared_slots: prepared_slots.len(), places };
         let places = vec![Place::EMPTY; places];
-        let mut memory = Still { next_xid: xid(all), prepared_slots, places, looked: 0 };
+        let anonymous = Anonymous::default();
+        let mut memory =
+            Still { next_xid: xid(all), anonymous, prepared_slots, places, looked: 0 };
         for number in others {
             let place = (xid(number) % sizes.places as u64) as usize;
             memory.places[place].put(xid(number), first(number));
         }
-        let mut reader = Reader::new(snapshot, Before::default(), sizes);
-        let result = loop {
-            if let Some(result) = reader.look(&mut memory) {
-                break result;
-            }
-        };
+        let result = read(snapshot, Before::default(), sizes, &mut memory);
         prop_assert!(memory.looked <= running.len() + sizes.places.min(later));
         let unseen = (0..all).filter(|n| *n >= seen.len() || !seen[*n]);
         let least = unseen.map(first).min();
