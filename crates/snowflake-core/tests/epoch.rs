@@ -1,6 +1,7 @@
 //! Cases of epochs and times.
 
 use snowflake_core::epoch::{EpochError, parse, parse_time};
+use snowflake_core::layout::EPOCH_RANGE;
 use snowflake_core::time::Timestamp;
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -42,6 +43,14 @@ fn invalid_epochs_are_refused() {
     ] {
         assert_eq!(parse(text, Some(NOW)), Err(error), "{text}");
     }
+}
+
+/// Where no clock is read, only the range of epochs is the limit.
+#[test]
+fn without_a_clock_an_epoch_is_in_the_range() {
+    let last = *EPOCH_RANGE.end();
+    assert_eq!(parse(&last.0.to_string(), None), Ok(last));
+    assert_eq!(parse(&(last.0 + 1).to_string(), None), Err(EpochError::Future));
 }
 
 /// Unlike an epoch, a time may be between two milliseconds, and in the future.
