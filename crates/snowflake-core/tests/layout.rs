@@ -168,3 +168,19 @@ fn invalid_layouts_are_refused() {
         LayoutError::Epoch { epoch: *EPOCH_RANGE.end() + Span(1) }
     );
 }
+
+/// The worker takes bits that the datacenter does not need, then bits of the sequence.
+#[test]
+fn a_larger_worker_changes_the_widths_least() {
+    let widths = |datacenter, worker, sequence| Widths { datacenter, worker, sequence };
+    for (datacenter_id, worker_id, wanted) in [
+        (1, 31, Some(widths(5, 5, 12))),
+        (1, 32, Some(widths(4, 6, 12))),
+        (31, 32, Some(widths(5, 6, 11))),
+        (0, 1023, Some(widths(0, 10, 12))),
+        (1, 1 << 30, None),
+    ] {
+        let found = Layout::TWITTER.widths_with_worker(datacenter_id, worker_id);
+        assert_eq!(found, wanted, "{datacenter_id} {worker_id}");
+    }
+}
