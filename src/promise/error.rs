@@ -12,6 +12,10 @@ use super::register;
 use crate::generator::shared;
 use crate::settings::NamedLayout;
 
+/// The detail of an error about a floor or a start that is too far ahead of the clock.
+pub const RUNS_AHEAD: &str = "That is more than snowflake.max_backward_step. IDs would run that far \
+                              ahead of the clock until it has caught up.";
+
 /// Errors of the promise.
 #[derive(Clone, Debug)]
 pub enum Error {
@@ -137,10 +141,7 @@ fn report_of(refusal: Refusal) -> ErrorReport {
             "snowflake.start_after is {} ahead of the clock",
             time::interval(lead)
         ))
-        .set_detail(
-            "That is more than snowflake.max_backward_step. IDs would run that far ahead of the \
-             clock until it has caught up.",
-        )
+        .set_detail(RUNS_AHEAD)
         .set_hint("Set the clock right, or change snowflake.start_after and restart the server."),
     }
 }

@@ -17,4 +17,4 @@ pub mod restored_copy;
 pub mod standby_worker;
 pub mod upstream;
 
-pub use error::Error;
+pub use error::{Error, RUNS_AHEAD};

@@ -4,6 +4,7 @@ use crate::pg::report::{self, ErrorReport};
 use crate::pg::time;
 use snowflake_core::promise::Rejection;
 
+use crate::promise::RUNS_AHEAD;
 use crate::settings::{self, NamedLayout};
 
 /// The error for a request that would make IDs come back, or run far ahead of the clock.
@@ -44,10 +45,7 @@ pub fn denied(rejection: Rejection) -> ErrorReport {
             "the floor would be {} ahead of the clock",
             time::interval(lead)
         ))
-        .set_detail(
-            "That is more than snowflake.max_backward_step. IDs would run that far ahead of the \
-             clock until it has caught up.",
-        )
+        .set_detail(RUNS_AHEAD)
         .set_hint("To set it anyway, pass force => true."),
     }
 }
