@@ -63,7 +63,7 @@ test-reproducible:
 	@tools/test-reproducible
 
 results:
-	@tools/results $(ONLY)
+	@tools/results "$(ONLY)"
 
 psql:
 	@SETUP=run tools/throwaway psql
