@@ -321,23 +321,10 @@ impl Soak {
         "promotions"
     }
 
-    /// The last ID before those that the promoted server starts with: the floor that it received,
-    /// and the margin. The floor that it shows might be higher already, because it reserves IDs
-    /// without waiting for a call.
-    fn start_of(&self, client: &mut Client, promoted: usize) -> i64 {
-        let mut start = String::new();
-        eventually("the promoted server logs where IDs start", || {
-            let log = self.standbys[promoted].cluster.log();
-            let Some((_, last)) = log.rsplit_once("IDs start after ") else { return false };
-            last.split_once(": the floor is").inspect(|(time, _)| start = (*time).into()).is_some()
-        });
-        bigint(client, &format!("SELECT snowflake_max('{start}')"))
-    }
-
     /// Checks the promise for the IDs that the promoted server does not know of.
     fn judge(&mut self, client: &mut Client, promoted: usize) {
         client.run("SET synchronous_commit = local");
-        let floor = self.start_of(client, promoted);
+        let floor = start_of(&self.standbys[promoted].cluster);
         for gid in bigints(client, "SELECT gid::bigint FROM pg_prepared_xacts") {
             client.run(&format!("ROLLBACK PREPARED '{gid}'"));
         }
@@ -422,6 +409,20 @@ impl Soak {
             counts.join(", ")
         );
     }
+}
+
+/// Returns the last ID before those that a promoted server starts with: that of the floor that it
+/// received, and the margin. The floor that it shows might be higher already, because it reserves
+/// IDs without waiting for a call.
+fn start_of(promoted: &Cluster) -> i64 {
+    let logged = || {
+        let log = promoted.log();
+        let (_, last) = log.rsplit_once("IDs start after ")?;
+        Some(last.split_once(": the floor is")?.0.to_owned())
+    };
+    eventually("the promoted server logs where IDs start", || logged().is_some());
+    let start = logged().expect("it was logged");
+    promoted.bigint(&format!("SELECT snowflake_max('{start}')"))
 }
 
 impl Drop for Soak {
