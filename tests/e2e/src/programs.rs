@@ -238,17 +238,19 @@ impl Drop for Stopped {
     }
 }
 
-/// Kills a postmaster and all of its processes at once, with no chance to clean up.
+/// Kills a postmaster and all of its processes at once, with no chance to clean up. It stands still
+/// first: a process that it forks after the others are listed would live on.
 pub fn kill_server(postmaster: u32) {
+    kill("STOP", &[postmaster]);
+    eventually("the postmaster stands still", || {
+        state_and_parent(postmaster).is_none_or(|(state, _)| state == "T" || state == "Z")
+    });
     let mut victims = vec![postmaster];
     for entry in fs::read_dir("/proc").expect("/proc").flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // "pid (name) state parent ..."
-        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
-        if parent == Some(&postmaster.to_string()) {
+        if state_and_parent(pid).is_some_and(|(_, parent)| parent == postmaster.to_string()) {
             victims.push(pid);
         }
     }
@@ -257,10 +259,17 @@ pub fn kill_server(postmaster: u32) {
     for pid in victims {
         // A zombie has let go of everything.
         eventually("a process is gone", || {
-            fs::read_to_string(format!("/proc/{pid}/stat"))
-                .map_or(true, |stat| stat.contains(") Z "))
+            state_and_parent(pid).is_none_or(|(state, _)| state == "Z")
         });
     }
+}
+
+/// The letter of a process's state, and the process that it belongs to; `None` if it is gone.
+fn state_and_parent(pid: u32) -> Option<(String, String)> {
+    // "pid (name) state parent ..."
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit(')').next()?.split_whitespace().map(str::to_owned);
+    Some((fields.next()?, fields.next()?))
 }
 
 /// Sends a signal to processes. The shell has a `kill` of its own; the program is in a package that
