@@ -247,8 +247,10 @@ impl Soak {
 
     fn kill_a_backend(&mut self) -> &'static str {
         let sessions = "SELECT pid::bigint FROM pg_stat_activity
-                        WHERE query LIKE '%snowflake%' AND pid <> pg_backend_pid() LIMIT 1";
+                        WHERE query LIKE '%snowflake%' AND pid <> pg_backend_pid()
+                        AND backend_type = 'client backend' LIMIT 1";
         let mut client = self.primary.connect();
+        // A parallel worker might end before it is killed.
         if let Some(row) = client.query(sessions, &[]).expect("sessions").first() {
             signal(row.get(0), "KILL");
         }
