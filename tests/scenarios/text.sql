@@ -12,7 +12,7 @@ SELECT snowflake_json(-1);
 --> ERROR 22023: a snowflake ID is never negative
 --> DETAIL: The value is -1.
 SELECT count(*) AS changed FROM (
-    SELECT id, snowflake_json(id) AS json FROM (SELECT (random() * 9223372036854774784)::bigint AS id FROM generate_series(1, 100000)) AS ids
+    SELECT id, snowflake_json(id) AS json FROM (SELECT (random() * 9223372036854774784)::bigint AS id FROM generate_series(1, 100000)) AS ids OFFSET 0
 ) AS ids
 WHERE (json->>'id')::bigint <> id
    OR snowflake_make((json->>'timestamp')::timestamptz, (json->>'datacenter_id')::int, (json->>'worker_id')::int, (json->>'sequence')::int) <> id
