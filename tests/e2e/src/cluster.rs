@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::clock::{clock_of_file, set_clock_of_file};
 use crate::directory::{give_to_server_user, new_directory};
 use crate::programs::{
-    Programs, forget_other_servers, is_root, kill_server, output, signal, under_host_name,
+    Programs, children, forget_other_servers, is_root, kill_server, output, signal, under_host_name,
 };
 use crate::query::{process, value};
 use crate::wait::eventually;
@@ -268,16 +268,13 @@ impl Cluster {
     /// The process of the background worker of this name, if it runs. It has no database, so
     /// `pg_stat_activity` does not show it.
     pub fn background_worker(&self, name: &str) -> Option<i64> {
-        let lines = fs::read_to_string(self.data().join("postmaster.pid")).expect("it runs");
-        let postmaster = lines.lines().next().expect("the postmaster's process");
-        let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"));
-        let children = children.expect("a process");
-        let mut pids = children.split_whitespace();
+        let postmaster = self.postmaster.as_ref().expect("a running server").id();
+        let mut pids = children(postmaster).into_iter();
         let pid = pids.find(|pid| {
             let title = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             title.contains(name)
         });
-        pid.map(|pid| pid.parse().expect("a number"))
+        pid.map(i64::from)
     }
 
     /// Makes a standby a primary, and waits until it is one.

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::{self, Permissions};
+use std::iter;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -243,33 +244,29 @@ impl Drop for Stopped {
 pub fn kill_server(postmaster: u32) {
     kill("STOP", &[postmaster]);
     eventually("the postmaster stands still", || {
-        state_and_parent(postmaster).is_none_or(|(state, _)| state == "T" || state == "Z")
+        matches!(state(postmaster), None | Some('T' | 'Z'))
     });
-    let mut victims = vec![postmaster];
-    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        if state_and_parent(pid).is_some_and(|(_, parent)| parent == postmaster.to_string()) {
-            victims.push(pid);
-        }
-    }
+    let victims: Vec<u32> = iter::once(postmaster).chain(children(postmaster)).collect();
     // The postmaster first, so that it does not clean up after the others.
     kill("KILL", &victims);
     for pid in victims {
         // A zombie has let go of everything.
-        eventually("a process is gone", || {
-            state_and_parent(pid).is_none_or(|(state, _)| state == "Z")
-        });
+        eventually("a process is gone", || matches!(state(pid), None | Some('Z')));
     }
 }
 
-/// The letter of a process's state, and the process that it belongs to; `None` if it is gone.
-fn state_and_parent(pid: u32) -> Option<(String, String)> {
-    // "pid (name) state parent ..."
+/// The children of a process.
+pub fn children(pid: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.expect("a process");
+    children.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
+}
+
+/// The letter of a process's state; `None` if it is gone.
+fn state(pid: u32) -> Option<char> {
+    // "pid (name) state ..."
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit(')').next()?.split_whitespace().map(str::to_owned);
-    Some((fields.next()?, fields.next()?))
+    stat.rsplit(')').next()?.trim_start().chars().next()
 }
 
 /// Sends a signal to processes. The shell has a `kill` of its own; the program is in a package that
