@@ -5,7 +5,7 @@ use snowflake_core::horizon::{
     Anonymous, Before, Found, Horizon, Memory, NO_ID, Place, Reader, Sizes, Snapshot, TooOld,
 };
 
-/// Memory in which nothing changes while a reader looks at it.
+/// Memory without slots, in which nothing changes while a reader looks at it.
 struct Still {
     next_xid: u64,
     anonymous: Anonymous,
@@ -20,8 +20,8 @@ impl Memory for Still {
         5000
     }
 
-    fn slot(&mut self, _: usize) -> i64 {
-        NO_ID
+    fn slot(&mut self, number: usize) -> i64 {
+        panic!("there is no slot {number}")
     }
 
     fn next_xid(&mut self) -> u64 {
@@ -65,7 +65,7 @@ fn read(
 #[test]
 fn only_an_anonymous_transaction_that_the_snapshot_might_not_see_limits_the_horizon() {
     let before = Before { count: 1, horizon: 7 };
-    let sizes = Sizes { slots: 1, prepared_slots: 0, places: 1 };
+    let sizes = Sizes { slots: 0, prepared_slots: 0, places: 1 };
     for (count, next, horizon) in [(1, 100, 5000), (2, 99, 5000), (2, 100, 7)] {
         let anonymous = Anonymous { count, next };
         let places = vec![Place::EMPTY];
@@ -117,7 +117,7 @@ proptest! {
         let (prepared, others): (Vec<_>, Vec<_>) = (0..all).partition(|n| prepared[*n]);
         let mut prepared_slots: Vec<_> = prepared.iter().map(|n| (xid(*n), first(*n))).collect();
         prepared_slots.push((0, 1));
-        let sizes = Sizes { slots: 1, prepared_slots: prepared_slots.len(), places };
+        let sizes = Sizes { slots: 0, prepared_slots: prepared_slots.len(), places };
         let places = vec![Place::EMPTY; places];
         let anonymous = Anonymous::default();
         let mut memory =
