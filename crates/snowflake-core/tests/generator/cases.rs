@@ -101,6 +101,16 @@ fn what_may_be_needed_is_the_clock_or_the_next_millisecond() {
     }
 }
 
+/// Whatever the clock says, even a time before 1970.
+#[test]
+fn a_generator_that_has_not_begun_reserves_first() {
+    for now in [START, Timestamp(-1), Timestamp(i64::MAX / 2)] {
+        let mut generator = Generator::not_begun(Timestamp(i64::MAX / 2));
+        let decision = generator.take(&mut no_reuse(), Reading { now, seen: None }, ONE, &STRICT);
+        assert_eq!((decision, generator.promised()), (Decision::Reserve { timestamp: now }, None));
+    }
+}
+
 /// While it is frozen, every request of a later millisecond asks for a reservation.
 #[test]
 fn a_frozen_generator_issues_nothing_later() {
