@@ -108,6 +108,8 @@ fn a_generator_that_has_not_begun_reserves_first() {
         let mut generator = Generator::not_begun(Timestamp(i64::MAX / 2));
         let decision = generator.take(&mut no_reuse(), Reading { now, seen: None }, ONE, &STRICT);
         assert_eq!((decision, generator.promised()), (Decision::Reserve { timestamp: now }, None));
+        generator.raise_floor(now, now);
+        assert_eq!(generator.promised(), Some(now));
     }
 }
 
