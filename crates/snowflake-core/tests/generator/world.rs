@@ -180,12 +180,12 @@ impl World {
         panic!("a request that comes to no end");
     }
 
-    /// Takes all that the clock's present millisecond gives; how many IDs that was.
+    /// Takes all IDs that need no wait; how many that was.
     pub fn drain(&mut self) -> u32 {
         let mut issued = 0;
         while let Decision::Issue(run) = self.insist(1) {
             issued += run.count;
-            assert!(issued < 10_000, "a millisecond that does not end");
+            assert!(issued < 10_000, "IDs without end");
         }
         issued
     }
